@@ -132,4 +132,7 @@ var (
 	ErrOutsideRegion = errors.New("outside-region")
 	ErrClosed        = errors.New("agent-closed")
 	ErrTooLarge      = errors.New("notification-too-large")
+	// ErrPeerSlow: the peer takes notices slower than they come, and the bound on what
+	// waits for it is reached. Nothing was queued.
+	ErrPeerSlow = errors.New("peer-slow")
 )

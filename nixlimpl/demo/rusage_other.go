@@ -1,0 +1,6 @@
+//go:build !linux
+
+package demo
+
+// maxrssUnit is the unit of ru_maxrss in bytes.
+const maxrssUnit = 1

@@ -1,0 +1,12 @@
+package ticket
+
+// The requirements that this package cites.
+const (
+	reqBounds  = "KS-TKT-1"  // size bound first
+	reqFooter  = "KS-TKT-3"  // footer fields
+	reqItems   = "KS-TKT-4"  // the six items
+	reqABI     = "KS-TKT-5"  // trailer and ABI before prefix
+	reqTag     = "KS-TKT-11" // tag byte
+	reqItem    = "KS-CTL-9"  // item layout and length
+	reqUnknown = "KS-CTL-14" // unknown items
+)
