@@ -38,7 +38,7 @@ func (a *Agent) spawn(conn *net.UnixConn) {
 
 // welcome runs one incoming handshake.
 func (a *Agent) welcome(conn *net.UnixConn) {
-	s, err := a.begin(conn)
+	s, err := a.begin(conn, false)
 	if err != nil {
 		a.fault(err, "", nil)
 		return
@@ -90,7 +90,7 @@ func (s *shake) answer() error {
 	if err := s.receiveRegions(); err != nil {
 		return err
 	}
-	return s.finish(true)
+	return s.finish()
 }
 
 // reserveAccept decides on a hello. It returns a channel where the name is about

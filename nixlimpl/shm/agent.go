@@ -18,6 +18,7 @@ const (
 	maxShaking    = 64 // connections in handshake at one time
 	acceptPause   = 50 * time.Millisecond
 	refuseTimeout = 50 * time.Millisecond
+	logPause      = time.Second
 	drainTimeout  = time.Second // for what a dead or deaf peer left in the socket
 )
 
@@ -50,6 +51,7 @@ type Agent struct {
 	queue   queue
 	written transport.WriteID // the newest
 	stats   Stats
+	logged  map[spec.Reason]time.Time // the latest log line about a fault
 }
 
 var _ transport.Agent = (*Agent)(nil)
@@ -60,8 +62,12 @@ type Stats struct {
 	Peers int
 	// Done and Broken count ended writes, Bytes the bytes of those done.
 	Done, Broken, Bytes uint64
-	// Notices counts received notices.
-	Notices uint64
+	// Notices counts received notices, Dropped those that Notify accepted and that were
+	// given up because the peer was lost or Close did not wait for it any longer.
+	Notices, Dropped uint64
+	// Refused counts notices and writes that a full queue or a failed connection kept
+	// out.
+	Refused uint64
 	// Faults counts connections that were closed or refused by this side, by reason.
 	// The map belongs to the caller.
 	Faults map[spec.Reason]uint64
@@ -97,6 +103,7 @@ func Open(cfg Config, sink transport.Sink) (*Agent, error) {
 		joins:   map[string]*join{},
 		shaking: map[*net.UnixConn]struct{}{},
 		stats:   Stats{Faults: map[spec.Reason]uint64{}},
+		logged:  map[spec.Reason]time.Time{},
 	}
 	a.work.L = &a.mu
 	socket, err := parseAddress(a.address)
@@ -203,27 +210,33 @@ func (a *Agent) Stats() Stats {
 	return s
 }
 
-// fault counts and logs a connection that this side ends because of err.
+// fault counts a connection that this side ends because of err, and logs it unless
+// the same reason was logged less than logPause ago: a stranger must not fill logs.
 func (a *Agent) fault(err error, peer string, proc *process) {
 	reason := reasonOf(err)
 	a.mu.Lock()
-	closing := a.closing
-	if !closing {
+	quiet := a.closing // then Close itself cut the connection
+	if !quiet {
 		a.stats.Faults[reason]++
+		quiet = time.Since(a.logged[reason]) < logPause
+	}
+	total := a.stats.Faults[reason]
+	if !quiet {
+		a.logged[reason] = time.Now()
 	}
 	a.mu.Unlock()
-	if closing { // Close itself cut the connection
+	if quiet {
 		return
 	}
 	pid := 0
 	if proc != nil {
 		pid = proc.pid
 	}
-	a.log.Warn("connection refused or closed", "reason", reason, "peer", peer, "pid", pid, "err", err)
+	a.log.Warn("connection refused or closed", "reason", reason, "total", total, "peer", peer, "pid", pid, "err", err)
 }
 
 // Close ends the agent: it takes nothing new, breaks queued writes, waits for the
-// running ones, sends accepted notices for at most Config.FlushTimeout, drops all
+// running ones, sends accepted notices for at most Config.FlushDeadline, drops all
 // peers, and unmaps everything. All goroutines and descriptors of the agent are
 // gone when it returns. It always returns nil and is idempotent. The sink must not
 // call it.
@@ -248,13 +261,15 @@ func (a *Agent) shutdown() {
 	a.ln.Close()
 	a.workers.Wait()
 
-	deadline := time.Now().Add(a.cfg.FlushTimeout)
+	deadline := time.Now().Add(a.cfg.FlushDeadline)
 	for _, p := range links {
-		p.link.conn.SetWriteDeadline(deadline)
 		p.out.close()
 	}
 	for _, p := range links {
-		<-p.out.done
+		select {
+		case <-p.out.done:
+		case <-time.After(time.Until(deadline)):
+		}
 		p.link.conn.Close()
 	}
 	a.mu.Lock()

@@ -27,11 +27,16 @@ type Config struct {
 	Logger *slog.Logger
 	// Writers is the number of goroutines that copy, 1 to 64; default 2.
 	Writers int
-	// HandshakeTimeout bounds AddPeer and every incoming handshake; default 2 s.
-	HandshakeTimeout time.Duration
-	// FlushTimeout bounds how long Close goes on sending notices that Notify accepted;
-	// default 500 ms.
-	FlushTimeout time.Duration
+	// ConnectDeadline bounds AddPeer and every incoming handshake (the setting
+	// connect-deadline): 10 ms to 10 min, default 2 s.
+	ConnectDeadline time.Duration
+	// FlushDeadline bounds how long Close goes on sending notices that Notify accepted
+	// (the setting flush-deadline): 1 ms to 1 min, default 500 ms.
+	FlushDeadline time.Duration
+	// StallDeadline bounds the age of what waits for a peer that takes nothing: the
+	// connection ends then. 10 ms to 1 h, default 1 min. Keep it above every deadline
+	// of a request, so that a process that is only stopped is not lost by it.
+	StallDeadline time.Duration
 	// QueueNotices bounds the accepted and unsent notices of one peer; default 4096.
 	QueueNotices int
 	// QueueBytes bounds their bytes, 8 per notice included; default 8 MiB, and not
@@ -72,18 +77,20 @@ func (c *Config) complete() error {
 		}
 	}
 	for _, f := range []struct {
-		name   string
-		value  *time.Duration
-		normal time.Duration
+		name               string
+		value              *time.Duration
+		normal, least, top time.Duration
 	}{
-		{"HandshakeTimeout", &c.HandshakeTimeout, 2 * time.Second},
-		{"FlushTimeout", &c.FlushTimeout, 500 * time.Millisecond},
+		{"ConnectDeadline", &c.ConnectDeadline, 2 * time.Second, 10 * time.Millisecond, 10 * time.Minute},
+		{"FlushDeadline", &c.FlushDeadline, 500 * time.Millisecond, time.Millisecond, time.Minute},
+		{"StallDeadline", &c.StallDeadline, time.Minute, 10 * time.Millisecond, time.Hour},
 	} {
 		if *f.value == 0 {
 			*f.value = f.normal
 		}
-		if *f.value < 0 {
-			return &Error{Reason: ReasonBadConfig, What: "open", Detail: f.name + " is negative"}
+		if *f.value < f.least || *f.value > f.top {
+			return &Error{Reason: ReasonBadConfig, What: "open",
+				Detail: fmt.Sprintf("%s is %v, want %v to %v", f.name, *f.value, f.least, f.top)}
 		}
 	}
 	return nil

@@ -14,18 +14,19 @@ import (
 )
 
 func TestConfigBounds(t *testing.T) {
+	spec.Covers(t, reqSetting)
 	for field, c := range map[string]Config{
-		"Name":             {},
-		"length":           {Name: strings.Repeat("n", MaxName+1)},
-		"control":          {Name: "a\x00b"},
-		"Writers":          {Name: "a", Writers: 65},
-		"HandshakeTimeout": {Name: "a", HandshakeTimeout: -1},
-		"FlushTimeout":     {Name: "a", FlushTimeout: -time.Second},
-		"QueueNotices":     {Name: "a", QueueNotices: -1},
-		"QueueBytes":       {Name: "a", QueueBytes: MaxNotice},
-		"QueueWrites":      {Name: "a", QueueWrites: -1},
-		"MaxPeers":         {Name: "a", MaxPeers: -1},
-		"sink":             {Name: "a"},
+		"Name":            {},
+		"length":          {Name: strings.Repeat("n", MaxName+1)},
+		"control":         {Name: "a\x00b"},
+		"Writers":         {Name: "a", Writers: 65},
+		"ConnectDeadline": {Name: "a", ConnectDeadline: -1},
+		"FlushDeadline":   {Name: "a", FlushDeadline: -time.Second},
+		"QueueNotices":    {Name: "a", QueueNotices: -1},
+		"QueueBytes":      {Name: "a", QueueBytes: MaxNotice},
+		"QueueWrites":     {Name: "a", QueueWrites: -1},
+		"MaxPeers":        {Name: "a", MaxPeers: -1},
+		"sink":            {Name: "a"},
 	} {
 		_, err := Open(c, nil)
 		require.ErrorIs(t, err, &Error{Reason: ReasonBadConfig}, field)
@@ -46,12 +47,12 @@ func TestErrors(t *testing.T) {
 	} {
 		require.Equal(t, string(reason), want.Error(), "code and sentinel are the same words")
 		cause := errors.New("cause")
-		err := fmt.Errorf("outer: %w", &Error{Reason: reason, Req: "KS-BACK-1", What: "post x", Detail: "why", Err: cause})
+		err := fmt.Errorf("outer: %w", &Error{Reason: reason, What: "post x", Detail: "why", Err: cause})
 		require.ErrorIs(t, err, want)
 		require.ErrorIs(t, err, cause)
 		require.ErrorIs(t, err, &Error{Reason: reason})
 		require.NotErrorIs(t, err, &Error{Reason: ReasonBadFrame})
-		require.Equal(t, "outer: shm: post x: "+string(reason)+": why: cause (KS-BACK-1)", err.Error())
+		require.Equal(t, "outer: shm: post x: "+string(reason)+": why: cause ("+requirement(reason)+")", err.Error())
 	}
 	require.NotErrorIs(t, &Error{Reason: ReasonBadFrame}, transport.ErrPeerGone)
 	err := error(&UnsupportedError{Missing: []string{"this", "that"}})

@@ -9,7 +9,7 @@ import (
 
 // AddPeer connects to the agent of that name at that address, tells it of all
 // remote regions, and maps its own. It returns when both sides can notify and
-// write by name, and blocks for at most about Config.HandshakeTimeout. It returns
+// write by name, and blocks for at most about Config.ConnectDeadline. It returns
 // nil at once where that peer is connected already, whichever side dialled; a lost
 // peer is dialled anew. metadata must be empty. Errors: ReasonBadAddress,
 // ReasonWrongName, ReasonNameInUse (that name is connected from another address, or
@@ -27,7 +27,7 @@ func (a *Agent) AddPeer(name, address string, metadata []byte) error {
 	if err != nil {
 		return err
 	}
-	deadline := time.Now().Add(a.cfg.HandshakeTimeout)
+	deadline := time.Now().Add(a.cfg.ConnectDeadline)
 	j, err := a.reserveDial(name, address)
 	if j == nil {
 		return err
@@ -107,7 +107,7 @@ func (a *Agent) dial(name, socket string, j *join) error {
 	if err != nil {
 		return &Error{Reason: ReasonPeerGone, What: "dial", Err: err}
 	}
-	s, err := a.begin(conn)
+	s, err := a.begin(conn, true)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *shake) dial(name string) error {
 	if _, err := s.expect(kindReady); err != nil {
 		return err
 	}
-	return s.finish(false)
+	return s.finish()
 }
 
 // crossed looks for the other connection where both sides dialled. A peer that

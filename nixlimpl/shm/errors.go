@@ -8,14 +8,13 @@ import (
 	"github.com/kvsettle/kvsettle/spec"
 )
 
-// Error is every error of this package except UnsupportedError. It matches
+// Error is every error of this package except UnsupportedError. Its text ends with
+// the requirement that stands beside the code in the table of reason codes. It matches
 // another *Error of equal Reason, the sentinel of package transport that has the
 // same code, and whatever its cause Err matches.
 type Error struct {
 	// Reason is the stable code.
 	Reason spec.Reason
-	// Req is the requirement behind the refusal; may be empty.
-	Req string
 	// What names the operation and the peer.
 	What string
 	// Detail is an optional short text with the values involved and the setting that
@@ -40,9 +39,9 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 		b.WriteString(e.Err.Error())
 	}
-	if e.Req != "" {
+	if req := requirement(e.Reason); req != "" {
 		b.WriteString(" (")
-		b.WriteString(e.Req)
+		b.WriteString(req)
 		b.WriteString(")")
 	}
 	return b.String()

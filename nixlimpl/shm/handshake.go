@@ -20,6 +20,7 @@ type join struct {
 type shake struct {
 	a        *Agent
 	link     *link
+	dialled  bool
 	proc     *process
 	deadline time.Time
 	peer     hello // what the other side said of itself
@@ -29,8 +30,8 @@ type shake struct {
 }
 
 // begin takes a connection under the agent's wing. It owns conn from here on.
-func (a *Agent) begin(conn *net.UnixConn) (*shake, error) {
-	s := &shake{a: a, link: &link{conn: conn}, deadline: time.Now().Add(a.cfg.HandshakeTimeout)}
+func (a *Agent) begin(conn *net.UnixConn, dialled bool) (*shake, error) {
+	s := &shake{a: a, link: &link{conn: conn}, dialled: dialled, deadline: time.Now().Add(a.cfg.ConnectDeadline)}
 	conn.SetDeadline(s.deadline)
 	err := a.track(conn)
 	if err == nil {
@@ -78,7 +79,7 @@ func (s *shake) expect(k frameKind) (frame, error) {
 		return f, nil
 	}
 	closeFD(f.fd)
-	if f.kind == kindRefuse {
+	if f.kind == kindRefuse && s.dialled {
 		reason, err := parseRefuse(f.body)
 		if err != nil {
 			return f, err
@@ -98,7 +99,7 @@ func (s *shake) write(b []byte, fd int) error {
 func (s *shake) explain(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &Error{Reason: ReasonHandshakeTimeout, What: "handshake",
-			Detail: fmt.Sprintf("setting HandshakeTimeout=%v", s.a.cfg.HandshakeTimeout)}
+			Detail: fmt.Sprintf("setting connect-deadline, Config.ConnectDeadline=%v", s.a.cfg.ConnectDeadline)}
 	}
 	return gone("handshake", err)
 }
@@ -152,7 +153,7 @@ func (s *shake) receiveRegions() error {
 
 // finish makes the connection a live peer. The accepting side says ready first, so
 // that no notice of it can reach a dialler which is still in its handshake.
-func (s *shake) finish(accepted bool) error {
+func (s *shake) finish() error {
 	a, name := s.a, s.peer.name
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -180,7 +181,7 @@ func (s *shake) finish(accepted bool) error {
 	if name == a.cfg.Name {
 		p.deliver = &a.deliverSelf
 	}
-	if accepted {
+	if !s.dialled {
 		p.out.control(appendHeader(nil, kindReady, 0), -1)
 	}
 	for _, r := range a.shared[len(s.announce):] {
@@ -189,7 +190,7 @@ func (s *shake) finish(accepted bool) error {
 	s.link.conn.SetDeadline(time.Time{})
 	delete(a.shaking, s.link.conn)
 	a.start(p)
-	a.log.Debug("peer connected", "peer", name, "pid", s.proc.pid, "regions", len(s.regions), "accepted", accepted)
+	a.log.Debug("peer connected", "peer", name, "pid", s.proc.pid, "regions", len(s.regions), "dialled", s.dialled)
 	return nil
 }
 
@@ -209,7 +210,7 @@ func (a *Agent) claim(name string, proc *process) error {
 func (a *Agent) room(name string) error {
 	if len(a.peers)+len(a.joins) >= a.cfg.MaxPeers {
 		return &Error{Reason: ReasonTooManyPeers, What: "connect " + name,
-			Detail: fmt.Sprintf("setting MaxPeers=%d", a.cfg.MaxPeers)}
+			Detail: fmt.Sprintf("setting Config.MaxPeers=%d", a.cfg.MaxPeers)}
 	}
 	return nil
 }

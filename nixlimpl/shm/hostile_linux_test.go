@@ -100,7 +100,7 @@ func (b *lockedBuffer) text() string {
 // victim is an agent with one honest peer, which must not notice anything.
 func victim(t *testing.T) (ctx *Agent, events *recorder, log *lockedBuffer, honest func()) {
 	log = &lockedBuffer{}
-	ctx, events = open(t, Config{Name: "ctx", HandshakeTimeout: 300 * time.Millisecond,
+	ctx, events = open(t, Config{Name: "ctx", ConnectDeadline: 300 * time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(log, nil))})
 	gen, genEvents := open(t, Config{Name: "gen"})
 	slot, err := gen.Register(4096, true)
@@ -123,6 +123,7 @@ func victim(t *testing.T) (ctx *Agent, events *recorder, log *lockedBuffer, hone
 }
 
 func TestGarbageBeforeTheHandshake(t *testing.T) {
+	spec.Covers(t, reqStranger)
 	valid := (&raw{address: addressPrefix + strings.Repeat("0", 2*tokenLen)}).hello("evil", "ctx", 0)
 	change := func(at int, to byte) []byte {
 		b := bytes.Clone(valid)
@@ -156,7 +157,7 @@ func TestGarbageBeforeTheHandshake(t *testing.T) {
 		"wrong name":        {(&raw{address: addressPrefix + strings.Repeat("0", 2*tokenLen)}).hello("evil", "xtc", 0), ReasonWrongName},
 		"name of the live":  {(&raw{address: addressPrefix + strings.Repeat("0", 2*tokenLen)}).hello("gen", "ctx", 0), ReasonNameInUse},
 		"name of the agent": {(&raw{address: addressPrefix + strings.Repeat("0", 2*tokenLen)}).hello("ctx", "ctx", 0), ReasonNameInUse},
-		"peer's refusal":    {appendRefuse(nil, "no-thanks"), "no-thanks"},
+		"peer's refusal":    {appendRefuse(nil, "no-thanks"), ReasonBadFrame},
 		"bad refusal":       {body([]byte("NO"), kindRefuse), ReasonBadFrame},
 		"silence":           {nil, ReasonHandshakeTimeout},
 		"half a hello":      {valid[:20], ReasonHandshakeTimeout},
@@ -179,6 +180,7 @@ func TestGarbageBeforeTheHandshake(t *testing.T) {
 }
 
 func TestGarbageAfterTheHandshake(t *testing.T) {
+	spec.Covers(t, reqStranger)
 	for name, send := range map[string][]byte{
 		"oversize":     appendHeader(nil, kindNotice, MaxNotice+1),
 		"unknown kind": appendHeader(nil, 0, 0),
@@ -205,6 +207,7 @@ func TestGarbageAfterTheHandshake(t *testing.T) {
 
 // TestMemoryThatIsNotProvenIsRefused offers descriptors that could fault a writer.
 func TestMemoryThatIsNotProvenIsRefused(t *testing.T) {
+	spec.Covers(t, reqStranger)
 	memfd := func(t *testing.T, size int64, add int) int {
 		fd, err := createMemfd()
 		require.NoError(t, err)
@@ -282,7 +285,7 @@ func TestOwnMemoryCannotShrink(t *testing.T) {
 
 // TestHandshakesAreBounded holds more silent connections open than are allowed.
 func TestHandshakesAreBounded(t *testing.T) {
-	ctx, _, _, honest := victim(t)
+	ctx, _, log, honest := victim(t)
 	conns := make([]*raw, maxShaking+10)
 	for i := range conns {
 		conns[i] = dialRaw(t, ctx)
@@ -292,6 +295,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 		c.ends()
 		c.conn.Close()
 	}
+	require.Less(t, strings.Count(log.text(), "\n"), 10, "not a line for each")
 	require.EqualValues(t, maxShaking, ctx.Stats().Faults[ReasonHandshakeTimeout])
 	honest()
 }

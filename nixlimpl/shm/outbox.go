@@ -20,6 +20,7 @@ type outbox struct {
 	fresh      load // of the notices in buf
 	held       load // of all that are accepted and not yet written
 	limit      load
+	dropped    int // notices that were accepted and given up
 	state      boxState
 	done       chan struct{} // closed when run has returned
 }
@@ -90,7 +91,8 @@ func (o *outbox) leave(to boxState) {
 	defer o.mu.Unlock()
 	o.state = max(o.state, to)
 	if o.state == boxFailed {
-		o.buf, o.spare, o.fds, o.fresh = nil, nil, nil, load{}
+		o.dropped += o.held.notices
+		o.buf, o.spare, o.fds, o.fresh, o.held = nil, nil, nil, load{}, load{}
 	}
 	o.wake.Signal()
 }
@@ -118,10 +120,12 @@ func (o *outbox) run(write func(b []byte, fd int) error) error {
 		}
 
 		o.mu.Lock()
-		o.held.notices -= fresh.notices
-		o.held.bytes -= fresh.bytes
-		if o.state != boxFailed && cap(buf) <= keepBuffer {
-			o.spare = buf[:0]
+		if o.state != boxFailed {
+			o.held.notices -= fresh.notices
+			o.held.bytes -= fresh.bytes
+			if cap(buf) <= keepBuffer {
+				o.spare = buf[:0]
+			}
 		}
 		o.mu.Unlock()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kvsettle/kvsettle/nixlimpl/transport"
+	"github.com/kvsettle/kvsettle/spec"
 )
 
 // gen-ctx names as they are in use, descriptor suffix included.
@@ -35,6 +36,7 @@ func target(r transport.Region) transport.Target {
 }
 
 func TestPair(t *testing.T) {
+	spec.Covers(t, reqContract)
 	gen, ctx, genEvents, ctxEvents, slot := pair(t, 1<<20)
 	require.Equal(t, genName, gen.Name())
 	require.Regexp(t, "^shm:@kvsettle-[0-9a-f]{32}$", gen.Address())
@@ -83,7 +85,7 @@ func TestAddPeerIsIdempotent(t *testing.T) {
 }
 
 func TestAddPeerRefusals(t *testing.T) {
-	gen, _ := open(t, Config{Name: "gen", HandshakeTimeout: 200 * time.Millisecond})
+	gen, _ := open(t, Config{Name: "gen", ConnectDeadline: 200 * time.Millisecond})
 	ctx, _ := open(t, Config{Name: "ctx"})
 	closed, _ := open(t, Config{Name: "closed"})
 	require.NoError(t, closed.Close())
@@ -161,7 +163,7 @@ func TestRegionsRegisteredLaterComeBeforeLaterNotices(t *testing.T) {
 }
 
 func TestPostRefusesWhatLiesOutside(t *testing.T) {
-	gen, ctx, _, ctxEvents, slot := pair(t, 8192)
+	_, ctx, _, ctxEvents, slot := pair(t, 8192)
 	src, err := ctx.Register(8192, false)
 	require.NoError(t, err)
 	end := slot.Addr + 8192
@@ -194,11 +196,11 @@ func TestPostRefusesWhatLiesOutside(t *testing.T) {
 	require.ErrorIs(t, err, transport.ErrUnknownPeer)
 	require.False(t, ctx.Covers("nobody", target(slot)))
 	require.Equal(t, make([]byte, 8192), slot.Bytes)
+	ctxEvents.none(t, transport.WriteEnded, genName)
 
 	_, err = ctx.Post(genName, src.Bytes, target(slot))
 	require.NoError(t, err, "the agent serves on")
 	ctxEvents.await(t, transport.WriteEnded, genName)
-	_ = gen
 }
 
 func TestNoticeBounds(t *testing.T) {

@@ -1,7 +1,11 @@
 package shm
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kvsettle/kvsettle/nixlimpl/transport"
@@ -25,6 +29,7 @@ type peer struct {
 	// dialling end stands for the peer.
 	far bool
 
+	stalled atomic.Bool   // took nothing for Config.StallDeadline
 	deliver *sync.Mutex   // held around the sink; shared by all generations of a name
 	lost    chan struct{} // closed when state is peerLost
 	gone    chan struct{} // closed when the name is free again
@@ -66,9 +71,12 @@ func (a *Agent) start(p *peer) {
 }
 
 func (a *Agent) send(p *peer) {
-	err := p.out.run(p.link.write)
+	err := p.out.run(func(b []byte, fd int) error {
+		p.link.conn.SetWriteDeadline(time.Now().Add(a.cfg.StallDeadline))
+		return p.link.write(b, fd)
+	})
 	if err != nil {
-		a.log.Debug("sending ended", "peer", p.name, "err", err)
+		p.stalled.Store(errors.Is(err, os.ErrDeadlineExceeded))
 		// What the peer sent before it went is still worth reading, but not for ever.
 		p.link.conn.SetReadDeadline(time.Now().Add(drainTimeout))
 	}
@@ -76,6 +84,10 @@ func (a *Agent) send(p *peer) {
 
 func (a *Agent) read(p *peer) {
 	err := a.receive(p)
+	if p.stalled.Load() {
+		err = &Error{Reason: ReasonPeerSlow, What: "send to " + p.name,
+			Detail: fmt.Sprintf("setting Config.StallDeadline=%v", a.cfg.StallDeadline)}
+	}
 	a.mu.Lock()
 	p.state = peerEnding
 	idle := p.takeIdle()
@@ -83,6 +95,7 @@ func (a *Agent) read(p *peer) {
 	a.mu.Unlock()
 	p.out.fail()
 	p.link.conn.Close()
+	<-p.out.done
 	unmapAll(idle)
 
 	if !closing && !p.far {
@@ -93,6 +106,7 @@ func (a *Agent) read(p *peer) {
 		a.report(p, transport.Event{Kind: transport.PeerLost, Err: err})
 	}
 	a.mu.Lock()
+	a.stats.Dropped += uint64(p.out.dropped)
 	p.state = peerLost
 	delete(a.links, p)
 	p.over = p.proc.self()
@@ -227,9 +241,12 @@ func (a *Agent) Notify(name string, payload []byte) error {
 		return err
 	}
 	if reason := p.out.notice(payload); reason != "" {
+		a.mu.Lock()
+		a.stats.Refused++
+		a.mu.Unlock()
 		e := &Error{Reason: reason, What: "notify " + name}
 		if reason == ReasonPeerSlow {
-			e.Detail = "settings QueueNotices, QueueBytes"
+			e.Detail = "settings Config.QueueNotices, Config.QueueBytes"
 		}
 		return e
 	}

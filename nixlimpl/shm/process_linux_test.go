@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kvsettle/kvsettle/nixlimpl/transport"
+	"github.com/kvsettle/kvsettle/spec"
 )
 
 // TestTwoProcesses lets another process fill 64 MiB in 1 MiB chunks on two workers,
 // three times, and checks every chunk when its notice comes and all of it at the end.
 func TestTwoProcesses(t *testing.T) {
+	spec.Covers(t, reqVisible, reqAfterData)
 	const size, chunk = 64 << 20, 1 << 20
 	c := startChild(t, "ctx", "ctx")
 	gen, events := open(t, Config{Name: "gen"})
@@ -46,6 +48,7 @@ func TestTwoProcesses(t *testing.T) {
 }
 
 func TestKilledWriter(t *testing.T) {
+	spec.Covers(t, reqDeath)
 	c := startChild(t, "ctx", "ctx")
 	gen, events := open(t, Config{Name: "gen"})
 	slot, err := gen.Register(32<<20, true)
@@ -78,6 +81,7 @@ func TestKilledWriter(t *testing.T) {
 }
 
 func TestKilledTarget(t *testing.T) {
+	spec.Covers(t, reqOneStatus)
 	ctx, events := open(t, Config{Name: "ctx"})
 	c := startChild(t, "gen", "gen", "ctx", ctx.Address())
 	var to transport.Target
@@ -114,6 +118,7 @@ func TestKilledTarget(t *testing.T) {
 }
 
 func TestStoppedPeer(t *testing.T) {
+	spec.Covers(t, reqBounds)
 	const limit = 1000
 	c := startChild(t, "ctx", "ctx")
 	gen, events := open(t, Config{Name: "gen", QueueNotices: limit})
@@ -134,6 +139,7 @@ func TestStoppedPeer(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, err, transport.ErrPeerSlow)
+	require.EqualValues(t, 1, gen.Stats().Refused)
 	require.Less(t, longest, 100*time.Millisecond, "Notify blocked")
 	t.Logf("accepted %d notices towards a stopped peer, longest call %v", accepted, longest)
 	events.none(t, transport.PeerLost, "ctx")
@@ -145,7 +151,7 @@ func TestStoppedPeer(t *testing.T) {
 
 func TestCloseWithStoppedPeerIsBounded(t *testing.T) {
 	c := startChild(t, "ctx", "ctx")
-	gen, _ := open(t, Config{Name: "gen", FlushTimeout: 100 * time.Millisecond})
+	gen, _ := open(t, Config{Name: "gen", FlushDeadline: 100 * time.Millisecond})
 	require.NoError(t, gen.AddPeer("ctx", c.address, nil))
 	c.stop(t)
 	for range 4 {
@@ -154,15 +160,35 @@ func TestCloseWithStoppedPeerIsBounded(t *testing.T) {
 	begin := time.Now()
 	require.NoError(t, gen.Close())
 	require.Less(t, time.Since(begin), time.Second)
+	require.EqualValues(t, 4, gen.Stats().Dropped, "what Close gave up is counted")
+}
+
+// TestPeerThatTakesNothing bounds the age of what waits: the connection ends.
+func TestPeerThatTakesNothing(t *testing.T) {
+	spec.Covers(t, reqBounds)
+	c := startChild(t, "ctx", "ctx")
+	gen, events := open(t, Config{Name: "gen", StallDeadline: 100 * time.Millisecond})
+	require.NoError(t, gen.AddPeer("ctx", c.address, nil))
+	c.stop(t)
+	for range 4 {
+		require.NoError(t, gen.Notify("ctx", make([]byte, MaxNotice)))
+	}
+	err := events.await(t, transport.PeerLost, "ctx").Err
+	require.ErrorIs(t, err, transport.ErrPeerSlow)
+	require.ErrorContains(t, err, "StallDeadline")
+	require.ErrorIs(t, gen.Notify("ctx", nil), transport.ErrPeerGone)
+	require.Eventually(t, func() bool { return gen.Stats().Dropped == 4 }, time.Second, time.Millisecond)
+	require.EqualValues(t, 1, gen.Stats().Faults[ReasonPeerSlow])
 }
 
 func TestHandshakeWithStoppedPeerIsBounded(t *testing.T) {
+	spec.Covers(t, reqDeadline)
 	c := startChild(t, "ctx", "ctx")
-	gen, _ := open(t, Config{Name: "gen", HandshakeTimeout: 100 * time.Millisecond})
+	gen, _ := open(t, Config{Name: "gen", ConnectDeadline: 100 * time.Millisecond})
 	c.stop(t)
 	err := gen.AddPeer("ctx", c.address, nil)
 	require.ErrorIs(t, err, &Error{Reason: ReasonHandshakeTimeout})
-	require.ErrorContains(t, err, "HandshakeTimeout")
+	require.ErrorContains(t, err, "ConnectDeadline")
 }
 
 func TestNothingIsLeftAfterKill(t *testing.T) {

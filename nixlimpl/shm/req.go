@@ -4,13 +4,65 @@ import "github.com/kvsettle/kvsettle/spec"
 
 // Requirements that this package cites.
 const (
-	reqContract = "KS-BACK-1"
+	reqContract    = "KS-BACK-1"
+	reqVisible     = "KS-BACK-2"
+	reqAfterData   = "KS-BACK-6"
+	reqDeath       = "KS-BACK-9"
+	reqOneStatus   = "KS-BACK-10"
+	reqSender      = "KS-BACK-13"
+	reqMetadata    = "KS-BACK-14"
+	reqIncarnation = "KS-BACK-15"
+	reqNotice      = "KS-CTL-6"
+	reqAddress     = "KS-NAT-21"
+	reqStranger    = "KS-SEC-3"
+	reqShutdown    = "KS-SLOT-11"
+	reqDeadline    = "KS-TIME-1"
+	reqSetting     = "KS-TIME-8"
+	reqBounds      = "KS-TIME-18"
+	reqRegion      = "KS-V1-14"
 )
+
+// requirement is the one behind a reason code, as the table of reason codes has it.
+func requirement(r spec.Reason) string {
+	switch r {
+	case ReasonUnknownPeer, ReasonWrongName, ReasonDialCrossed:
+		return reqSender
+	case ReasonPeerGone, ReasonNoProcess:
+		return reqDeath
+	case ReasonPeerSlow, ReasonQueueFull:
+		return reqBounds
+	case ReasonOutsideRegion:
+		return reqRegion
+	case ReasonClosed:
+		return reqShutdown
+	case ReasonTooLarge:
+		return reqNotice
+	case ReasonBadConfig:
+		return reqSetting
+	case ReasonBadAddress:
+		return reqAddress
+	case ReasonBadMetadata:
+		return reqMetadata
+	case ReasonBadFrame, ReasonBadHello, ReasonWrongVersion, ReasonBadRegion, ReasonTooManyRegions,
+		ReasonTooManyPeers, ReasonWrongUser:
+		return reqStranger
+	case ReasonNameInUse:
+		return reqIncarnation
+	case ReasonHandshakeTimeout:
+		return reqDeadline
+	case ReasonUnknownWrite, ReasonSystem:
+		return reqOneStatus
+	case ReasonNoMemory, ReasonUnsupported:
+		return reqContract
+	}
+	return ""
+}
 
 // Reason codes of *Error beside those of package transport.
 const (
 	// ReasonUnknownPeer and the next five have a sentinel in package transport, which
-	// errors.Is finds too.
+	// errors.Is finds too. ReasonPeerSlow is also why a connection ends whose peer takes
+	// nothing for Config.StallDeadline.
 	ReasonUnknownPeer   spec.Reason = "unknown-peer"
 	ReasonPeerGone      spec.Reason = "peer-gone"
 	ReasonPeerSlow      spec.Reason = "peer-slow"
@@ -45,7 +97,7 @@ const (
 	// ReasonTooManyPeers: more than Config.MaxPeers, or than the bounded number of
 	// connections in handshake.
 	ReasonTooManyPeers spec.Reason = "too-many-peers"
-	// ReasonHandshakeTimeout: the peer did not finish within Config.HandshakeTimeout.
+	// ReasonHandshakeTimeout: the peer did not finish within Config.ConnectDeadline.
 	ReasonHandshakeTimeout spec.Reason = "handshake-timeout"
 	// ReasonWrongUser: the process at the other end runs as another user.
 	ReasonWrongUser spec.Reason = "wrong-user"

@@ -72,7 +72,8 @@ func (a *Agent) Post(name string, src []byte, dst transport.Target) (transport.W
 		return 0, outside(name, "%d source bytes for %d", len(src), dst.Len)
 	}
 	if a.queue.n >= a.cfg.QueueWrites {
-		return 0, &Error{Reason: ReasonQueueFull, What: "post " + name, Detail: "setting QueueWrites"}
+		a.stats.Refused++
+		return 0, &Error{Reason: ReasonQueueFull, What: "post " + name, Detail: "setting Config.QueueWrites"}
 	}
 	a.written++
 	p.pending++

@@ -51,7 +51,7 @@ func ExampleAppendRequest() {
 	n, err := native.DecodeNotification(b)
 	fmt.Println(n.Request.Info.RequestID, n.Request.Buffers, n.Request.Validate(), err)
 	// Output:
-	// 224 <nil>
+	// 238 <nil>
 	// 42 [{4096 1048576 0}] <nil> <nil>
 }
 
@@ -75,9 +75,9 @@ func ExampleDecodeState() {
 	_, err = native.DecodeState(native.Late2025, b)
 	fmt.Println(err)
 	// Output:
-	// 115 <nil>
+	// 125 <nil>
 	// gen 32 <nil>
-	// state at byte 112: trailing-bytes: 3 bytes left (KS-NAT-2)
+	// state at byte 122: trailing-bytes: 3 bytes left (KS-NAT-2)
 }
 
 func ExampleWalkRequest() {
@@ -87,7 +87,7 @@ func ExampleWalkRequest() {
 	fmt.Println(native.WalkRequest(body, native.Limits{Ranks: 1, Buffers: 3}))
 	fmt.Println(native.WalkRequest(body, native.Limits{Text: 8}))
 	// Output:
-	// 216 <nil>
+	// 230 <nil>
 	// <nil>
 	// request.address at byte 11: too-large: 13 above 8 (KS-NAT-4)
 }
