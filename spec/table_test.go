@@ -137,8 +137,8 @@ func TestTimeReasonsNameTheirSetting(t *testing.T) {
 }
 
 func TestReasonsInTablesAreListed(t *testing.T) {
-	prose := []string{"none", "the negotiation's reason"}
-	for _, name := range []string{"v1-validation", "rollout-matrix", "policy-values", "qualification", "request-checks"} {
+	prose := []string{"none", "of that class", "the negotiation's reason"}
+	for _, name := range []string{"v1-validation", "local-validation", "rollout-matrix", "policy-values", "qualification", "request-checks"} {
 		tab := table(t, name)
 		for _, r := range tab.Rows {
 			code := tab.Cell(r, "reason")

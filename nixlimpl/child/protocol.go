@@ -15,6 +15,7 @@ import (
 type Start struct {
 	Role           string        `json:"role"` // "ctx" or "gen"
 	Local          string        `json:"local"`
+	ModeSource     string        `json:"mode_source"`
 	Geometry       string        `json:"geometry"`
 	Scale          int           `json:"scale"`
 	TokensPerBlock int           `json:"tokens_per_block"`

@@ -126,7 +126,7 @@ func (r *runner) start(st Start, log *slog.Logger) (side, error) {
 	r.inj = fault.New(fault.Config{Faults: st.Faults, Seed: st.Seed, Deadline: st.Deadline,
 		Struck: func(name string) { r.out.Send(Report{Op: Fault, Name: name}) }})
 	cfg := service.Config{
-		Local: local, Geometry: geo, KVBlocks: st.KVBlocks, Slots: st.Slots, SlotBytes: st.SlotBytes, Budget: st.Budget,
+		Local: local, ModeSource: st.ModeSource, Geometry: geo, KVBlocks: st.KVBlocks, Slots: st.Slots, SlotBytes: st.SlotBytes, Budget: st.Budget,
 		Chunk: st.Chunk, Workers: st.Workers, Settings: service.DefaultSettings().Scaled(st.Deadline),
 		Stamp: !st.Bare, Verify: !st.Bare, Logger: log,
 		Open: func(name string, sink transport.Sink) (transport.Agent, error) {

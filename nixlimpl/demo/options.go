@@ -13,6 +13,8 @@ import (
 	"github.com/kvsettle/kvsettle/nixlimpl/fault"
 	"github.com/kvsettle/kvsettle/nixlimpl/kv"
 	"github.com/kvsettle/kvsettle/nixlimpl/trace"
+	"github.com/kvsettle/kvsettle/statemachine/policy"
+	"github.com/kvsettle/kvsettle/wire/descriptor"
 )
 
 // Options of a run, as the command's flags give them. Zero of a size means the
@@ -31,11 +33,13 @@ type Options struct {
 	Speed          float64
 	CTXMode        string
 	GENMode        string
-	Deadline       time.Duration
-	Seed           uint64
-	Faults         []fault.Spec
-	Transport      string
-	Verbose        bool
+	// Variable is the policy variable as found; a mode that is given wins over it.
+	Variable  policy.Setting
+	Deadline  time.Duration
+	Seed      uint64
+	Faults    []fault.Spec
+	Transport string
+	Verbose   bool
 
 	// Progress, if set, gets a progress bar. Log gets the children's logs.
 	Progress io.Writer
@@ -47,7 +51,7 @@ type Options struct {
 // Defaults of the command's flags.
 func Defaults() Options {
 	return Options{Geometry: "llama-3.1-8b", TokensPerBlock: 32, Slots: 8, Budget: -1, Concurrency: 8, Speed: 4,
-		CTXMode: "on", GENMode: "on", Deadline: 10 * time.Second, Seed: 1, Transport: "shm"}
+		Deadline: 10 * time.Second, Seed: 1, Transport: "shm"}
 }
 
 // The bounds of what a run may ask for.
@@ -65,6 +69,8 @@ type plan struct {
 	requests []trace.Request
 	geometry kv.Geometry
 	kvBlocks int
+	// where the modes came from: flag, variable or default
+	ctxSource, genSource string
 }
 
 // UsageError is wrong input: the command exits with 2 and has started nothing.
@@ -81,11 +87,6 @@ func usage(format string, a ...any) error { return &UsageError{fmt.Errorf(format
 // check reads the trace and judges every option before anything is started.
 func check(o Options) (*plan, error) {
 	p := &plan{Options: o}
-	for _, m := range []struct{ flag, value string }{{"--ctx-mode", o.CTXMode}, {"--gen-mode", o.GENMode}} {
-		if _, err := child.ParseLocal(m.value); err != nil {
-			return nil, usage("%s: %w", m.flag, err)
-		}
-	}
 	switch {
 	case o.Requests < 0:
 		return nil, usage("--requests %d: must not be negative", o.Requests)
@@ -109,6 +110,12 @@ func check(o Options) (*plan, error) {
 		return nil, usage("--scale %d: must be positive", o.Scale)
 	}
 	var err error
+	if p.CTXMode, p.ctxSource, err = p.mode("--ctx-mode", o.CTXMode); err != nil {
+		return nil, err
+	}
+	if p.GENMode, p.genSource, err = p.mode("--gen-mode", o.GENMode); err != nil {
+		return nil, err
+	}
 	if p.geometry, err = child.BuildGeometry(o.Geometry, o.TokensPerBlock, o.Scale); err != nil {
 		return nil, &UsageError{err}
 	}
@@ -122,6 +129,31 @@ func check(o Options) (*plan, error) {
 	}
 	p.size()
 	return p, nil
+}
+
+// mode decides the mode of one side: the flag, else the variable, else what the
+// cell qualifies for.
+func (p *plan) mode(flag, value string) (string, string, error) {
+	choice := policy.NotGiven
+	switch value {
+	case "legacy":
+		return value, "flag", nil
+	case "on":
+		choice = policy.ChooseOn
+	case "off":
+		choice = policy.ChooseOff
+	case "":
+	default:
+		return "", "", usage("%s %q: known modes are on, off, legacy", flag, value)
+	}
+	d, err := policy.Decide(choice, p.Variable, policy.SHMCell(1, p.Deadline))
+	if err != nil {
+		return "", "", &UsageError{err}
+	}
+	if d.Mode == descriptor.Enabled {
+		return "on", d.Source.String(), nil
+	}
+	return "off", d.Source.String(), nil
 }
 
 // size fills in what depends on the largest requests of the trace.
@@ -151,13 +183,13 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 func (p *plan) start(role string, incarnation int) child.Start {
 	s := child.Start{
-		Role: role, Local: p.GENMode, Geometry: p.Geometry, Scale: p.Scale, TokensPerBlock: p.TokensPerBlock,
+		Role: role, Local: p.GENMode, ModeSource: p.genSource, Geometry: p.Geometry, Scale: p.Scale, TokensPerBlock: p.TokensPerBlock,
 		KVBlocks: p.kvBlocks, Slots: p.Slots, SlotBytes: p.SlotBytes, Budget: p.Budget,
 		Chunk: min(chunkBytes, p.SlotBytes), Workers: 2, Deadline: p.Deadline, Transport: p.Transport,
 		Seed: p.Seed<<16 ^ uint64(incarnation)<<8, Debug: p.Verbose,
 	}
 	if role == "ctx" {
-		s.Local = p.CTXMode
+		s.Local, s.ModeSource = p.CTXMode, p.ctxSource
 		s.Seed++
 		s.SlotBytes = s.Chunk * windowCount
 	}

@@ -62,6 +62,13 @@ func (b *base) open(cfg Config, remote bool, sink transport.Sink) (err error) {
 	if b.name, b.desc, err = describe(cfg.Base, cfg.Local); err != nil {
 		return err
 	}
+	if cfg.Local != negotiate.Legacy {
+		// All local ranks must show one profile before anybody sees it (KS-SEL-8).
+		if err := negotiate.ValidateLocal(b.desc.Mode, []string{b.name}).Err(); err != nil {
+			return fmt.Errorf("service: own descriptor: %w", err)
+		}
+	}
+	b.log.Info("mode", "local", cfg.Local.String(), "source", cfg.ModeSource, "agent", b.name)
 	if b.pool, err = slot.New(slot.Config{ID: 1, Slots: cfg.Slots, Bytes: uint64(cfg.SlotBytes), Budget: cfg.Budget}); err != nil {
 		return err
 	}

@@ -70,6 +70,8 @@ type Config struct {
 	Base string
 	// Local says which descriptor the agent shows and which rules it keeps.
 	Local negotiate.Local
+	// ModeSource says where Local came from; it is only logged (KS-POL-3).
+	ModeSource string
 	// Geometry of the paged cache, and its number of blocks.
 	Geometry kv.Geometry
 	KVBlocks int

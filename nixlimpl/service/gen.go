@@ -60,13 +60,15 @@ type genRecord struct {
 	dropped bool
 	fullHit bool
 	waiting spec.Reason
-	sent    sm.Time
-	done    sm.Time
-	blocks  int
-	corrupt int
-	hits    int // prefix blocks
-	misses  int
-	message string
+	// expected is why a refusal by CTX is expected; empty where it is not.
+	expected spec.Reason
+	sent     sm.Time
+	done     sm.Time
+	blocks   int
+	corrupt  int
+	hits     int // prefix blocks
+	misses   int
+	message  string
 }
 
 // NewGEN starts a generation service. onSent is called on the loop when a
@@ -159,10 +161,13 @@ func (g *GEN) admit(h handover.Handover, reply func(Outcome)) {
 	s := g.cfg.Settings
 	g.step(r, gen.Input{Kind: gen.Start, Edges: 1, CancelBeatsSuccess: g.Enabled(), Settings: gen.Settings{
 		Admission: nanos(s.Admission), Request: nanos(s.Request), Control: nanos(s.Control)}})
-	if d := negotiate.GEN(g.cfg.Local, g.desc, peers); d.Action == negotiate.RefuseLocally {
+	d := negotiate.GEN(g.cfg.Local, g.desc, peers)
+	if d.Action == negotiate.RefuseLocally {
 		g.step(r, gen.Input{Kind: gen.RefusedLocally, Reason: d.Reason})
 		return
 	}
+	// Why CTX will refuse is known here; its ready=false does not say.
+	r.expected = d.Reason
 	if !sameLayout(g.state.Cache, cache) {
 		g.step(r, gen.Input{Kind: gen.RefusedLocally, Reason: "layout-mismatch"})
 		return
@@ -314,6 +319,9 @@ func (g *GEN) endTag(r *genRecord) {
 }
 
 func (g *GEN) settle(r *genRecord, e gen.Effect) {
+	if e.Reason == sm.PeerRejected && r.expected != "" {
+		e.Reason = r.expected
+	}
 	o := Outcome{RequestID: r.id, Disposition: e.Disposition, Reason: e.Reason, Message: g.explain(e.Reason),
 		FullHit: r.fullHit, Blocks: r.blocks, Corrupt: r.corrupt, Hits: r.hits, Misses: r.misses}
 	if r.message != "" {

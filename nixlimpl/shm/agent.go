@@ -245,6 +245,12 @@ func (a *Agent) Close() error {
 	return nil
 }
 
+func (a *Agent) isClosing() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.closing
+}
+
 func (a *Agent) shutdown() {
 	a.mu.Lock()
 	a.closing = true

@@ -36,6 +36,9 @@ func (a *Agent) AddPeer(name, address string, metadata []byte) error {
 	if errors.Is(err, &Error{Reason: ReasonDialCrossed}) || errors.Is(err, &Error{Reason: ReasonNameInUse}) {
 		err = a.crossed(name, address, deadline, err)
 	}
+	if err != nil && a.isClosing() {
+		err = &Error{Reason: ReasonClosed, What: "handshake", Err: err}
+	}
 	a.settle(name, j, err)
 	if err != nil {
 		a.log.Info("peer not added", "peer", name, "address", address, "err", err)

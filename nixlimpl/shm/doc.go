@@ -27,6 +27,9 @@
 // regions; the dialler sends its regions; ready ends the handshake. No descriptor
 // is sent before the names agree. A frame that breaks a rule closes the connection
 // that brought it, is counted by reason (Stats) and logged; nothing else notices.
+// Everything that waits is bounded: notices per peer in number, bytes and age,
+// posted writes in number, handshakes in number and time, regions, peers and names
+// in number. What a full queue refuses and what is given up is counted.
 //
 // # Whom it trusts
 //

@@ -89,10 +89,3 @@ func (l *link) write(b []byte, fd int) error {
 	_, err := l.conn.Write(b)
 	return err
 }
-
-// quiet reports whether err is the ordinary end of a connection, not a fault of
-// the peer's making.
-func quiet(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}

@@ -81,12 +81,12 @@ func (o *outbox) control(encoded []byte, fd int) {
 }
 
 // close ends the queue after what is in it.
-func (o *outbox) close() { o.leave(boxClosed) }
+func (o *outbox) close() { _ = o.leave(boxClosed) }
 
-// fail ends it at once.
-func (o *outbox) fail() { o.leave(boxFailed) }
+// fail ends it at once and returns how many accepted notices were given up.
+func (o *outbox) fail() int { return o.leave(boxFailed) }
 
-func (o *outbox) leave(to boxState) {
+func (o *outbox) leave(to boxState) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.state = max(o.state, to)
@@ -95,6 +95,7 @@ func (o *outbox) leave(to boxState) {
 		o.buf, o.spare, o.fds, o.fresh, o.held = nil, nil, nil, load{}, load{}
 	}
 	o.wake.Signal()
+	return o.dropped
 }
 
 // run sends until the queue is closed and empty, or fails. Everything queued goes

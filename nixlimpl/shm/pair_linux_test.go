@@ -3,6 +3,7 @@ package shm
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -282,4 +283,24 @@ func TestPeerThatClosesIsLostAndMayComeBack(t *testing.T) {
 		require.Eventually(t, func() bool { return ctx.Stats().Peers == 0 }, time.Second, time.Millisecond)
 	}
 	ctxEvents.none(t, transport.PeerDead, "gen")
+}
+
+// TestCloseEndsAddPeer closes an agent whose handshake waits for a silent one.
+func TestCloseEndsAddPeer(t *testing.T) {
+	a, _ := open(t, Config{Name: "a", ConnectDeadline: 10 * time.Second})
+	socket := "@kvsettle-" + strings.Repeat("0", 2*tokenLen)
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	require.NoError(t, err)
+	defer ln.Close()
+	done := make(chan error, 2)
+	for range 2 {
+		go func() { done <- a.AddPeer("silent", "shm:"+socket, nil) }()
+	}
+	conn, err := ln.Accept()
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, a.Close())
+	for range 2 {
+		require.ErrorIs(t, <-done, transport.ErrClosed)
+	}
 }

@@ -93,7 +93,7 @@ func (a *Agent) read(p *peer) {
 	idle := p.takeIdle()
 	closing := a.closing
 	a.mu.Unlock()
-	p.out.fail()
+	dropped := p.out.fail()
 	p.link.conn.Close()
 	<-p.out.done
 	unmapAll(idle)
@@ -106,7 +106,7 @@ func (a *Agent) read(p *peer) {
 		a.report(p, transport.Event{Kind: transport.PeerLost, Err: err})
 	}
 	a.mu.Lock()
-	a.stats.Dropped += uint64(p.out.dropped)
+	a.stats.Dropped += uint64(dropped)
 	p.state = peerLost
 	delete(a.links, p)
 	p.over = p.proc.self()

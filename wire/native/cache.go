@@ -108,7 +108,7 @@ func DecodeCache(p Profile, b []byte) (CacheState, error) {
 
 func readCache(r *reader, dst *CacheState) {
 	var c CacheState
-	c.KVHeadsPerLayer = readI32s(r, "nbKvHeadsPerLayer", dst != nil)
+	c.KVHeadsPerLayer = readI32s(r, "nbKvHeadsPerLayer", r.limits.Layers, dst != nil)
 	c.SizePerHead = r.I32LE("sizePerHead")
 	c.TokensPerBlock = r.I32LE("tokensPerBlock")
 	c.TP = r.I32LE("tensorParallelism")
@@ -117,7 +117,7 @@ func readCache(r *reader, dst *CacheState) {
 	c.AttentionDP = r.Bool("enableAttentionDP")
 	c.DPRank = r.I32LE("dpRank")
 	c.DPSize = r.I32LE("dpSize")
-	c.AttentionLayerNumPerPP = readI32s(r, "attentionLayerNumPerPP", dst != nil)
+	c.AttentionLayerNumPerPP = readI32s(r, "attentionLayerNumPerPP", r.limits.Layers, dst != nil)
 	c.DataType = DataType(r.I32LE("dataType"))
 	c.AttentionType = r.U8("attentionType")
 	c.KVFactor = r.I32LE("kvFactor")

@@ -60,8 +60,8 @@ func decode[T any](what string, p Profile, b []byte, read func(*reader, *T)) (T,
 	return v, nil
 }
 
-func readI32s(r *reader, field string, build bool) []int32 {
-	n := r.list(field, 4, r.limits.Layers)
+func readI32s(r *reader, field string, limit int, build bool) []int32 {
+	n := r.list(field, 4, limit)
 	b := r.Take(field, 4*n)
 	if !build || n == 0 {
 		return nil

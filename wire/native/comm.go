@@ -98,7 +98,7 @@ func readComm(r *reader, dst *CommState) {
 	}
 	switch CommKind(index) {
 	case CommMPI:
-		ranks := readI32s(r, "ranks", dst != nil)
+		ranks := readI32s(r, "ranks", r.limits.Ranks, dst != nil)
 		if dst != nil {
 			dst.Ranks = ranks
 		}

@@ -49,9 +49,9 @@ func DecodeContextPhase(p Profile, b []byte) (ContextPhaseParams, error) {
 func readContextPhase(r *reader, dst *ContextPhaseParams) {
 	var v ContextPhaseParams
 	v.RequestID = r.U64LE("reqId")
-	v.FirstGenTokens = readI32s(r, "firstGenTokens", dst != nil)
+	v.FirstGenTokens = readI32s(r, "firstGenTokens", 0, dst != nil)
 	if v.HasDraft = r.Bool("hasDraftTokens"); v.HasDraft {
-		v.DraftTokens = readI32s(r, "draftTokens", dst != nil)
+		v.DraftTokens = readI32s(r, "draftTokens", 0, dst != nil)
 	}
 	if r.Bool("hasState") {
 		r.Enter("state")

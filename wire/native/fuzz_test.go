@@ -155,6 +155,9 @@ func only(p Profile, typ string, b []byte) (any, error) {
 // or are refused with a complete error.
 func fuzz(f *testing.F, p Profile, typ string) {
 	f.Fuzz(func(t *testing.T, b []byte) {
+		if typ == "RequestBody" {
+			requireAgreement(t, b)
+		}
 		_, again, err := recode(p, typ, b)
 		if err != nil {
 			require.NotEqual(t, wire.ReasonProfile, wiretest.Refused(t, err, len(b)).Reason)

@@ -28,6 +28,14 @@ func DefaultLimits() Limits {
 // limits and allocates nothing unless it refuses. A request that
 // passes is decoded by DecodeRequestBody without error.
 func WalkRequest(b []byte, limits Limits) error {
+	if soundRequest(b, &limits) {
+		return nil
+	}
+	return explainRequest(b, limits)
+}
+
+// explainRequest finds out what is wrong with a request.
+func explainRequest(b []byte, limits Limits) error {
 	r := newReader("request", Mid2026, b)
 	r.limits = limits
 	readRequest(&r, nil)

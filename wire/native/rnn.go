@@ -44,13 +44,13 @@ func readRNN(r *reader, dst *RNNState) {
 		for _, f := range rnnFields {
 			r.I32LE(f)
 		}
-		readI32s(r, "layerNumPerPP", false)
+		readI32s(r, "layerNumPerPP", r.limits.Layers, false)
 		return
 	}
 	for i, v := range dst.scalars() {
 		*v = r.I32LE(rnnFields[i])
 	}
-	dst.LayerNumPerPP = readI32s(r, "layerNumPerPP", true)
+	dst.LayerNumPerPP = readI32s(r, "layerNumPerPP", r.limits.Layers, true)
 }
 
 func (s *RNNState) validate(pp int32) error {

@@ -78,6 +78,7 @@ func TestWalkAgrees(t *testing.T) {
 		}
 		_, err = DecodeRequestBody(b)
 		require.Equal(t, err, WalkRequest(b, Limits{}))
+		requireAgreement(t, b)
 	})
 	body := goldenRequest(t)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
@@ -91,6 +92,15 @@ func TestWalkAgrees(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, WalkState(p, b, Limits{}))
 		})
+	}
+}
+
+// requireAgreement checks that the fast walk and the one that explains agree, with
+// and without limits. Without this, bytes could be called unsound for no reason, or
+// worse.
+func requireAgreement(t require.TestingT, b []byte) {
+	for _, l := range []Limits{{}, DefaultLimits(), {2, 2, 2, 2, 2, 20, 20}} {
+		require.Equal(t, explainRequest(b, l) == nil, soundRequest(b, &l))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kvsettle/kvsettle/nixlimpl/child"
 	"github.com/kvsettle/kvsettle/nixlimpl/demo"
 	"github.com/kvsettle/kvsettle/nixlimpl/fault"
+	"github.com/kvsettle/kvsettle/statemachine/policy"
 )
 
 func runDemo(args []string, stdout, stderr io.Writer) int {
@@ -31,8 +32,8 @@ func runDemo(args []string, stdout, stderr io.Writer) int {
 	fs.IntVar(&o.KVBytes, "kv-bytes", 0, "paged KV memory of each side; 0 fits the open requests and some cache")
 	fs.IntVar(&o.Concurrency, "concurrency", o.Concurrency, "requests open at once")
 	fs.Float64Var(&o.Speed, "speed", o.Speed, "factor on the trace's time; 0 means no pacing")
-	fs.StringVar(&o.CTXMode, "ctx-mode", o.CTXMode, "CTX: on, off or legacy")
-	fs.StringVar(&o.GENMode, "gen-mode", o.GENMode, "GEN: on, off or legacy")
+	fs.StringVar(&o.CTXMode, "ctx-mode", o.CTXMode, "CTX: on, off or legacy; empty: "+policy.Variable+", else what qualifies")
+	fs.StringVar(&o.GENMode, "gen-mode", o.GENMode, "GEN: on, off or legacy; empty: as for CTX")
 	fs.DurationVar(&o.Deadline, "deadline", o.Deadline, "request deadline, GEN send to verified")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	fs.StringVar(&o.Transport, "transport", o.Transport, "transport: shm")
@@ -56,6 +57,7 @@ func runDemo(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	o.Log = stderr
+	o.Variable.Value, o.Variable.Set = os.LookupEnv(policy.Variable)
 	if f, ok := stderr.(*os.File); ok && isTerminal(f) {
 		o.Progress = stderr
 	}
