@@ -4,8 +4,9 @@ import (
 	"github.com/kvsettle/kvsettle/spec"
 )
 
-// Time is a point on the caller's monotonic clock in nanoseconds. Only
-// differences mean anything; zero is a valid point.
+// Time is a point on the caller's monotonic clock in nanoseconds (KS-TIME-10). It
+// is never negative and never goes back. Only differences mean anything; zero is
+// a valid point, but as a deadline it means that there is none.
 type Time int64
 
 // Disposition says how a request ended on one side. Open means that it has not.

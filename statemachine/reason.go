@@ -20,6 +20,7 @@ const (
 	PeerRejected           spec.Reason = "peer-rejected"
 	MixedReadiness         spec.Reason = "mixed-readiness"
 	ConflictingReady       spec.Reason = "conflicting-ready"
+	UnexpectedReady        spec.Reason = "unexpected-ready"
 	PublishFailed          spec.Reason = "publish-failed"
 	PeerLost               spec.Reason = "peer-lost"
 	WriteFailed            spec.Reason = "write-failed"
@@ -42,7 +43,8 @@ const (
 	BadRequest             spec.Reason = "bad-request"
 )
 
-// Refuse builds a Refusal.
+// Refuse returns a *Refusal: reason is its stable code, req the requirement that
+// forbids the input, what the input and the state in a few words.
 func Refuse(reason spec.Reason, req, what string) error {
 	return &Refusal{Reason: reason, Req: req, What: what}
 }

@@ -11,6 +11,16 @@ import (
 	"github.com/kvsettle/kvsettle/wire/handover"
 )
 
+// What drivers give where nobody chose.
+const (
+	// DefaultChunk is the size of one write in bytes.
+	DefaultChunk = 1 << 20
+	// DefaultWindow is the number of chunks in CTX's staging slot.
+	DefaultWindow = 4
+	// DefaultWorkers is the number of copying goroutines of each service.
+	DefaultWorkers = 2
+)
+
 // Start is the first line that a child reads.
 type Start struct {
 	Role           string        `json:"role"` // "ctx" or "gen"
@@ -30,8 +40,12 @@ type Start struct {
 	Seed           uint64        `json:"seed"`
 	Faults         []fault.Spec  `json:"faults"`
 	Debug          bool          `json:"debug"`
-	// Bare switches stamps and the check of every byte off (benchmarks).
+	// Bare switches stamps and the check of every byte off (benchmarks); guard pages
+	// between the slots remain.
 	Bare bool `json:"bare"`
+	// Forget makes GEN keep no block of a request that has ended, so that each request
+	// transfers everything (benchmarks).
+	Forget bool `json:"forget"`
 }
 
 // The commands.
@@ -39,8 +53,10 @@ const (
 	OpContext    = "context"
 	OpGeneration = "generation"
 	OpCancel     = "cancel"
-	OpState      = "state"
-	OpShutdown   = "shutdown"
+	// OpVerify makes GEN check every byte from the next request on.
+	OpVerify   = "verify"
+	OpState    = "state"
+	OpShutdown = "shutdown"
 )
 
 // Command is one line to a child.

@@ -128,7 +128,7 @@ func (r *runner) start(st Start, log *slog.Logger) (side, error) {
 	cfg := service.Config{
 		Local: local, ModeSource: st.ModeSource, Geometry: geo, KVBlocks: st.KVBlocks, Slots: st.Slots, SlotBytes: st.SlotBytes, Budget: st.Budget,
 		Chunk: st.Chunk, Workers: st.Workers, Settings: service.DefaultSettings().Scaled(st.Deadline),
-		Stamp: !st.Bare, Verify: !st.Bare, Logger: log,
+		Stamp: !st.Bare, Verify: !st.Bare, Forget: st.Forget, Logger: log,
 		Open: func(name string, sink transport.Sink) (transport.Agent, error) {
 			switch st.Transport {
 			case "", "shm":
@@ -198,6 +198,11 @@ func (r *runner) command(s side, c Command) error {
 		})
 	case OpCancel:
 		s.Cancel(c.RequestID, spec.Reason(c.Reason))
+	case OpVerify:
+		if r.gen == nil {
+			return errors.New("verify needs a GEN service")
+		}
+		r.gen.Verify()
 	case OpState:
 		s.State(func(st service.State) { r.out.Send(Report{Op: StateReport, State: &st}) })
 	default:

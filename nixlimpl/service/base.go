@@ -250,7 +250,6 @@ type State struct {
 	Bytes    int64             `json:"bytes"`
 	Hits     int               `json:"block_hits"`
 	Misses   int               `json:"block_misses"`
-	Oldest   string            `json:"oldest,omitempty"`
 	Counters map[string]uint64 `json:"counters"`
 }
 

@@ -37,7 +37,7 @@ type Settings struct {
 
 // DefaultSettings are the protocol's defaults (KS-TIME-2 to KS-TIME-6).
 func DefaultSettings() Settings {
-	return Settings{Admission: 60 * time.Second, Context: 60 * time.Second, Request: 10 * time.Second,
+	return Settings{Admission: 30 * time.Second, Context: 60 * time.Second, Request: 10 * time.Second,
 		Control: 2 * time.Second, Restart: 5 * time.Second}
 }
 
@@ -50,6 +50,14 @@ func (s Settings) Scaled(request time.Duration) Settings {
 	}
 	s.Request = request
 	return s
+}
+
+// request is the request deadline of one request: its own where that is shorter.
+func (s Settings) request(ms uint64) time.Duration {
+	if own := time.Duration(ms) * time.Millisecond; ms != 0 && ms < 1<<40 && own < s.Request {
+		return own
+	}
+	return s.Request
 }
 
 // ControlLifetime is how long after the end of an attempt a message of it may
@@ -91,6 +99,9 @@ type Config struct {
 	Stamp bool
 	// Verify checks every byte of every block that arrived (GEN).
 	Verify bool
+	// Forget keeps no block of a request that has ended, so that each request
+	// transfers everything (GEN, benchmarks).
+	Forget bool
 	// Unsafe switches the quarantine off, for the one test that shows what it prevents.
 	// No command sets it.
 	unsafeReuse bool

@@ -3,7 +3,6 @@ package service
 import (
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/kvsettle/kvsettle/nixlimpl/kv"
 	"github.com/kvsettle/kvsettle/nixlimpl/transport"
@@ -36,7 +35,6 @@ type CTX struct {
 	bytes   atomic.Int64
 	onEnd   func(Outcome)
 	buf     []ctx.Effect
-	oldest  time.Duration
 }
 
 type ctxRecord struct {
@@ -147,7 +145,7 @@ func (c *CTX) admit(h handover.Handover, reply func(handover.Handover, error)) {
 	c.records[r.id] = r
 	s := c.cfg.Settings
 	c.step(r, ctx.Input{Kind: ctx.Start, Edges: 1, Settings: ctx.Settings{
-		Admission: nanos(s.Admission), Context: nanos(s.Context), Request: nanos(s.Request), Control: nanos(s.Control)}})
+		Admission: nanos(s.Admission), Context: nanos(s.Context), Request: nanos(s.request(h.KVSettle.DeadlineMS)), Control: nanos(s.Control)}})
 }
 
 // step runs the machine and carries out its effects in order.

@@ -117,6 +117,9 @@ func (g *GEN) Cancel(id uint64, reason spec.Reason) {
 	})
 }
 
+// Verify makes GEN check every byte of every block from the next request on.
+func (g *GEN) Verify() { g.loop.Post(func() { g.cfg.Verify = true }) }
+
 // State calls f on the loop with a snapshot.
 func (g *GEN) State(f func(State)) { g.loop.Post(func() { f(g.look()) }) }
 
@@ -160,7 +163,7 @@ func (g *GEN) admit(h handover.Handover, reply func(Outcome)) {
 	g.records[id] = r
 	s := g.cfg.Settings
 	g.step(r, gen.Input{Kind: gen.Start, Edges: 1, CancelBeatsSuccess: g.Enabled(), Settings: gen.Settings{
-		Admission: nanos(s.Admission), Request: nanos(s.Request), Control: nanos(s.Control)}})
+		Admission: nanos(s.Admission), Request: nanos(s.request(h.KVSettle.DeadlineMS)), Control: nanos(s.Control)}})
 	d := negotiate.GEN(g.cfg.Local, g.desc, peers)
 	if d.Action == negotiate.RefuseLocally {
 		g.step(r, gen.Input{Kind: gen.RefusedLocally, Reason: d.Reason})
@@ -237,8 +240,10 @@ func (g *GEN) step(r *genRecord, in gen.Input) {
 	g.buf = nil
 	if m.Disposition() == sm.Completed && r.plan != nil && r.done == 0 {
 		r.done = in.Now
-		if err := g.cache.Commit(r.plan); err != nil {
-			g.log.Error("cache", "err", err)
+		if !g.cfg.Forget {
+			if err := g.cache.Commit(r.plan); err != nil {
+				g.log.Error("cache", "err", err)
+			}
 		}
 	}
 	var then []gen.Input

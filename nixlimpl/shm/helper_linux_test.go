@@ -222,7 +222,7 @@ func (c *child) stop(t testing.TB) {
 	require.Eventually(t, func() bool {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
 		return err == nil && strings.Contains(string(b), ") T ")
-	}, time.Second, time.Millisecond)
+	}, 5*time.Second, time.Millisecond)
 }
 
 func (c *child) line(t testing.TB) string {

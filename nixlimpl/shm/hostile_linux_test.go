@@ -102,7 +102,7 @@ func (b *lockedBuffer) text() string {
 // victim is an agent with one honest peer, which must not notice anything.
 func victim(t *testing.T) (ctx *Agent, events *recorder, log *lockedBuffer, honest func()) {
 	log = &lockedBuffer{}
-	ctx, events = open(t, Config{Name: "ctx", ConnectDeadline: 300 * time.Millisecond,
+	ctx, events = open(t, Config{Name: "ctx", ConnectDeadline: 500 * time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(log, nil))})
 	gen, genEvents := open(t, Config{Name: "gen"})
 	slot, err := gen.Register(4096, true)
@@ -202,7 +202,7 @@ func TestGarbageAfterTheHandshake(t *testing.T) {
 			require.EqualValues(t, 1, ctx.Stats().Faults[ReasonBadFrame])
 			require.Contains(t, log.text(), "reason=bad-frame")
 			honest()
-			require.Eventually(t, func() bool { return ctx.Stats().Peers == 1 }, time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return ctx.Stats().Peers == 1 }, 5*time.Second, time.Millisecond)
 		})
 	}
 }
@@ -264,7 +264,7 @@ func TestMemoryThatIsNotProvenIsRefused(t *testing.T) {
 			r.send(appendRegion(nil, 1<<20+4096, 8192), good)
 			require.Eventually(t, func() bool {
 				return ctx.Covers("evil", transport.Target{Addr: 1<<20 + 4096, Len: 8192})
-			}, time.Second, time.Millisecond, "the same with sealed memory is taken")
+			}, 5*time.Second, time.Millisecond, "the same with sealed memory is taken")
 			r.send(c.region, fds...)
 			require.Empty(t, r.ends())
 			require.ErrorIs(t, events.await(t, transport.PeerLost, "evil").Err, &Error{Reason: c.want})
@@ -292,7 +292,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 	for i := range conns {
 		conns[i] = dialRaw(t, ctx)
 	}
-	require.Eventually(t, func() bool { return ctx.Stats().Faults[ReasonTooManyPeers] == 10 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return ctx.Stats().Faults[ReasonTooManyPeers] == 10 }, 5*time.Second, time.Millisecond)
 	for _, c := range conns {
 		c.ends()
 		c.conn.Close()

@@ -86,7 +86,7 @@ func TestAddPeerIsIdempotent(t *testing.T) {
 }
 
 func TestAddPeerRefusals(t *testing.T) {
-	gen, _ := open(t, Config{Name: "gen", ConnectDeadline: 200 * time.Millisecond})
+	gen, _ := open(t, Config{Name: "gen"})
 	ctx, _ := open(t, Config{Name: "ctx"})
 	closed, _ := open(t, Config{Name: "closed"})
 	require.NoError(t, closed.Close())
@@ -135,7 +135,7 @@ func TestDialToOneself(t *testing.T) {
 	require.NoError(t, a.AddPeer("self", a.Address(), nil))
 	later, err := a.Register(4096, true)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return a.Covers("self", target(later)) }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return a.Covers("self", target(later)) }, 5*time.Second, time.Millisecond)
 	pattern(slot.Bytes, 3)
 	_, err = a.Post("self", slot.Bytes, target(later))
 	require.NoError(t, err)
@@ -280,7 +280,7 @@ func TestPeerThatClosesIsLostAndMayComeBack(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, transport.Notice, e.Kind, "accepted notices come before the loss")
 		ctxEvents.await(t, transport.PeerLost, "gen")
-		require.Eventually(t, func() bool { return ctx.Stats().Peers == 0 }, time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return ctx.Stats().Peers == 0 }, 5*time.Second, time.Millisecond)
 	}
 	ctxEvents.none(t, transport.PeerDead, "gen")
 }

@@ -59,7 +59,7 @@ func TestKilledWriter(t *testing.T) {
 
 	// It really is in mid-write: what we put there is overwritten.
 	copy(slot.Bytes, "mark")
-	require.Eventually(t, func() bool { return string(slot.Bytes[:4]) != "mark" }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return string(slot.Bytes[:4]) != "mark" }, 5*time.Second, time.Millisecond)
 	require.NoError(t, c.Process.Kill())
 	begin := time.Now()
 	events.await(t, transport.PeerLost, "ctx")
@@ -73,7 +73,7 @@ func TestKilledWriter(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	require.Equal(t, sum, sha256.Sum256(slot.Bytes))
 	require.ErrorIs(t, gen.Notify("ctx", nil), transport.ErrUnknownPeer)
-	require.Eventually(t, func() bool { return gen.Stats().Peers == 0 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return gen.Stats().Peers == 0 }, 5*time.Second, time.Millisecond)
 
 	// A new process may take the name.
 	c = startChild(t, "ctx", "ctx")
@@ -92,14 +92,14 @@ func TestKilledTarget(t *testing.T) {
 	require.NoError(t, err)
 
 	posted := map[transport.WriteID]bool{}
-	for range 200 {
+	for range 400 {
 		id, err := ctx.Post("gen", src.Bytes, to)
 		require.NoError(t, err)
 		posted[id] = true
 	}
 	require.NoError(t, c.Process.Kill())
 	broken := 0
-	for range 200 {
+	for range 400 {
 		e := events.await(t, transport.WriteEnded, "gen")
 		require.True(t, posted[e.Write], "ends once")
 		delete(posted, e.Write)
@@ -140,7 +140,7 @@ func TestStoppedPeer(t *testing.T) {
 	}
 	require.ErrorIs(t, err, transport.ErrPeerSlow)
 	require.EqualValues(t, 1, gen.Stats().Refused)
-	require.Less(t, longest, 100*time.Millisecond, "Notify blocked")
+	require.Less(t, longest, time.Second, "Notify blocked")
 	t.Logf("accepted %d notices towards a stopped peer, longest call %v", accepted, longest)
 	events.none(t, transport.PeerLost, "ctx")
 
@@ -159,7 +159,7 @@ func TestCloseWithStoppedPeerIsBounded(t *testing.T) {
 	}
 	begin := time.Now()
 	require.NoError(t, gen.Close())
-	require.Less(t, time.Since(begin), time.Second)
+	require.Less(t, time.Since(begin), 5*time.Second)
 	require.EqualValues(t, 4, gen.Stats().Dropped, "what Close gave up is counted")
 }
 
@@ -177,7 +177,7 @@ func TestPeerThatTakesNothing(t *testing.T) {
 	require.ErrorIs(t, err, transport.ErrPeerSlow)
 	require.ErrorContains(t, err, "StallDeadline")
 	require.ErrorIs(t, gen.Notify("ctx", nil), transport.ErrPeerGone)
-	require.Eventually(t, func() bool { return gen.Stats().Dropped == 4 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return gen.Stats().Dropped == 4 }, 5*time.Second, time.Millisecond)
 	require.EqualValues(t, 1, gen.Stats().Faults[ReasonPeerSlow])
 }
 

@@ -57,25 +57,29 @@ type Kind uint8
 
 // The inputs.
 const (
-	// Start admits a context. Edges and Settings count.
+	// Start admits a context. Edges (1 to MaxEdges) and Settings count.
 	Start Kind = iota + 1
-	// Granted: blocks and staging slot are ours. Denied: never; Reason counts.
+	// Granted: blocks and staging slot are ours; Binding counts. Denied: never; Reason
+	// counts (bad-request if empty).
 	Granted
 	Denied
 	// Request of GEN rank Edge was heard and judged: Value true accepts, false means
-	// that it must be answered with ready=false; Reason says why.
+	// that it must be answered with ready=false; Reason says why (bad-request if empty).
 	Request
 	// Written: every chunk of Edge reached final success. Ended: no posted write of
-	// Edge is left, but not all of it was written; Reason says why.
+	// Edge is left, but not all of it was written; Reason says why (write-failed if
+	// empty).
 	Written
 	Ended
-	// Cancel is the router's or the service's wish; Reason counts.
+	// Cancel is the router's or the service's wish; Reason counts (user-cancel if empty).
 	Cancel
-	// Abort ends an open context as failed: the service cannot go on. Reason counts.
+	// Abort ends an open context as failed: the service cannot go on. Reason counts
+	// (shutdown if empty).
 	Abort
 	// PeerLost: the connections of the edges in Mask ended.
 	PeerLost
-	// Tick: look at the clock.
+	// Tick: look at the clock. While WAITING, Reason says what is waited for
+	// (admission-deadline-slot if empty).
 	Tick
 )
 
@@ -123,7 +127,7 @@ const (
 	Settle
 	// Timer asks for a Tick at At (0: none); it replaces the earlier one.
 	Timer
-	// Drop: forget this machine; keep its answer in the terminal cache.
+	// Drop: forget this machine; keep its answer in the terminal cache. Nothing follows it.
 	Drop
 	// Stray counts a signal that changed nothing.
 	Stray

@@ -1,6 +1,7 @@
 package ctx
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/kvsettle/kvsettle/spec"
@@ -12,15 +13,15 @@ import (
 // appended. On an error the machine is returned unchanged and dst as it was.
 func (m Machine) Step(in Input, dst []Effect) (Machine, []Effect, error) {
 	if m.state == Retired {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-15", "ctx: context is retired")
+		return m, dst, sm.Refuse(sm.WrongState, reqFirst, "ctx: context is retired")
 	}
 	if in.Kind != Start && !m.started {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-3", "ctx: input before start")
+		return m, dst, sm.Refuse(sm.WrongState, reqOnce, "ctx: input before start")
 	}
 	switch in.Kind {
 	case Request, Written, Ended:
 		if in.Edge >= m.edges {
-			return m, dst, sm.Refuse(sm.UnknownEdge, "KS-V1-13", "ctx: edge outside the context")
+			return m, dst, sm.Refuse(sm.UnknownEdge, reqSender, "ctx: edge outside the context")
 		}
 	}
 	switch in.Kind {
@@ -41,18 +42,18 @@ func (m Machine) Step(in Input, dst []Effect) (Machine, []Effect, error) {
 	case Tick:
 		return m.tick(in, dst)
 	}
-	return m, dst, sm.Refuse(sm.WrongState, "KS-V1-15", "ctx: unknown input")
+	return m, dst, sm.Refuse(sm.WrongState, reqFirst, "ctx: unknown input")
 }
 
 func (m Machine) start(in Input, dst []Effect) (Machine, []Effect, error) {
 	s := in.Settings
 	switch {
 	case m.started:
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-12", "ctx: started twice")
+		return m, dst, sm.Refuse(sm.WrongState, reqOnce, "ctx: started twice")
 	case in.Edges == 0 || in.Edges > MaxEdges:
-		return m, dst, sm.Refuse(sm.UnknownEdge, "KS-V1-3", "ctx: number of edges must be 1 to 64")
+		return m, dst, sm.Refuse(sm.UnknownEdge, reqAllFirst, "ctx: number of edges must be 1 to 64")
 	case s.Admission <= 0 || s.Context <= 0 || s.Request <= 0 || s.Control <= 0:
-		return m, dst, sm.Refuse(sm.BadRequest, "KS-TIME-1", "ctx: every wait needs a positive bound")
+		return m, dst, sm.Refuse(sm.BadRequest, reqBound, "ctx: every wait needs a positive bound")
 	}
 	m.started = true
 	m.edges, m.set, m.state = in.Edges, s, Waiting
@@ -70,10 +71,10 @@ func (m Machine) timer(now, d sm.Time, dst []Effect) (Machine, []Effect, error) 
 
 func (m Machine) admission(in Input, dst []Effect) (Machine, []Effect, error) {
 	if m.state != Waiting {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-3", "ctx: admission answer in state "+m.state.String())
+		return m, dst, sm.Refuse(sm.WrongState, reqLease, "ctx: admission answer in state "+m.state.String())
 	}
 	if in.Kind == Denied {
-		return m.end(sm.Failed, in.Reason, append(dst, Effect{Kind: Withdraw}))
+		return m.end(sm.Failed, cmp.Or(in.Reason, sm.BadRequest), append(dst, Effect{Kind: Withdraw}))
 	}
 	m.hasSlot, m.binding, m.state = true, in.Binding, Published
 	m, dst, _ = m.timer(in.Now, m.set.Context, dst)
@@ -87,8 +88,8 @@ func (m Machine) request(in Input, dst []Effect) (Machine, []Effect, error) {
 		return m, append(dst, Effect{Kind: Stray, Edge: in.Edge, Reason: sm.DuplicateID}), nil
 	}
 	m.bound |= bit
-	if !in.Value && m.why == sm.ReasonNone {
-		m.why = in.Reason
+	if !in.Value {
+		m.why = cmp.Or(m.why, in.Reason, sm.BadRequest)
 	}
 	if m.state == Published {
 		m.state = Bound
@@ -126,7 +127,7 @@ func (m Machine) reject(d sm.Disposition, reason spec.Reason, dst []Effect) (Mac
 func (m Machine) progress(in Input, dst []Effect) (Machine, []Effect, error) {
 	bit := uint64(1) << in.Edge
 	if !m.committed || (m.written|m.ended)&bit != 0 {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-11", "ctx: end of a write that was not running")
+		return m, dst, sm.Refuse(sm.WrongState, reqSync, "ctx: end of a write that was not running")
 	}
 	if in.Kind == Written {
 		m.written |= bit
@@ -134,9 +135,7 @@ func (m Machine) progress(in Input, dst []Effect) (Machine, []Effect, error) {
 		dst = append(dst, Effect{Kind: SendSync, Edge: in.Edge})
 	} else {
 		m.ended |= bit
-		if m.why == sm.ReasonNone {
-			m.why = in.Reason
-		}
+		m.why = cmp.Or(m.why, in.Reason, sm.WriteFailed)
 	}
 	if !m.quiet() {
 		return m, dst, nil
@@ -155,11 +154,12 @@ func (m Machine) cancel(in Input, dst []Effect) (Machine, []Effect, error) {
 	if m.result != sm.Open || m.wanted {
 		return m, append(dst, Effect{Kind: Stray, Reason: sm.UserCancel}), nil
 	}
+	reason := cmp.Or(in.Reason, sm.UserCancel)
 	switch m.state {
 	case Waiting:
-		return m.end(sm.Cancelled, in.Reason, append(dst, Effect{Kind: Withdraw}))
+		return m.end(sm.Cancelled, reason, append(dst, Effect{Kind: Withdraw}))
 	case Published, Bound:
-		return m.reject(sm.Cancelled, in.Reason, dst)
+		return m.reject(sm.Cancelled, reason, dst)
 	}
 	// After the ready commit v1 has no message that revokes: the write drains (KS-V1-10).
 	m.wanted = true
@@ -167,13 +167,14 @@ func (m Machine) cancel(in Input, dst []Effect) (Machine, []Effect, error) {
 }
 
 func (m Machine) abort(in Input, dst []Effect) (Machine, []Effect, error) {
+	reason := cmp.Or(in.Reason, sm.ShutdownCancel)
 	switch m.state {
 	case Waiting:
-		return m.end(sm.Failed, in.Reason, append(dst, Effect{Kind: Withdraw}))
+		return m.end(sm.Failed, reason, append(dst, Effect{Kind: Withdraw}))
 	case Published, Bound:
-		return m.reject(sm.Failed, in.Reason, dst)
+		return m.reject(sm.Failed, reason, dst)
 	case InFlight:
-		return m.lost(in.Now, m.all(), in.Reason, dst)
+		return m.lost(in.Now, m.all(), reason, dst)
 	}
 	return m, dst, nil
 }
@@ -205,9 +206,7 @@ func (m Machine) lost(now sm.Time, mask uint64, why spec.Reason, dst []Effect) (
 		return m, dst, nil
 	}
 	m.state = Draining
-	if m.why == sm.ReasonNone {
-		m.why = why
-	}
+	m.why = cmp.Or(m.why, why)
 	return m.timer(now, m.set.Control, dst)
 }
 
@@ -217,11 +216,7 @@ func (m Machine) tick(in Input, dst []Effect) (Machine, []Effect, error) {
 	}
 	switch m.state {
 	case Waiting:
-		reason := in.Reason
-		if reason == sm.ReasonNone {
-			reason = sm.AdmissionDeadlineSlot
-		}
-		return m.end(sm.Failed, reason, append(dst, Effect{Kind: Withdraw}))
+		return m.end(sm.Failed, cmp.Or(in.Reason, sm.AdmissionDeadlineSlot), append(dst, Effect{Kind: Withdraw}))
 	case Published:
 		return m.end(sm.Failed, sm.ContextDeadline, dst)
 	case Bound:

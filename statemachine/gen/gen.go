@@ -63,15 +63,18 @@ type Kind uint8
 
 // The inputs.
 const (
-	// Start admits the attempt. Edges, CancelBeatsSuccess and Settings count.
+	// Start admits the attempt. Edges (1 to MaxEdges), CancelBeatsSuccess, ExpectReject
+	// and Settings count.
 	Start Kind = iota + 1
-	// RefusedLocally: negotiation forbids even to ask; Reason says why.
+	// RefusedLocally: negotiation forbids even to ask; Reason says why (bad-request if
+	// empty).
 	RefusedLocally
 	// Nothing: every block is there already, no transfer is needed.
 	Nothing
 	// Granted: tag, blocks and slot are ours; Binding counts.
 	Granted
-	// Denied: admission can never succeed (too large, pool closed); Reason counts.
+	// Denied: admission can never succeed (too large, pool closed); Reason counts
+	// (bad-request if empty).
 	Denied
 	// Published: the request of Edge was handed to the transport. PublishError: it
 	// definitely was not. PublishDoubt: nobody can say.
@@ -85,15 +88,17 @@ const (
 	// Scattered: post-processing ended and touches the slot no more; Value says whether
 	// every byte was right.
 	Scattered
-	// Cancel is the user's or the service's wish; Reason counts.
+	// Cancel is the user's or the service's wish; Reason counts (user-cancel if empty).
 	Cancel
-	// Abort ends an open attempt as failed: the service cannot go on. Reason counts.
+	// Abort ends an open attempt as failed: the service cannot go on. Reason counts
+	// (shutdown if empty).
 	Abort
 	// PeerLost: the connection of the edges in Mask ended. PeerQuiet: the contract
 	// proves that the writers of Mask write no more.
 	PeerLost
 	PeerQuiet
-	// Tick: look at the clock.
+	// Tick: look at the clock. While WAITING, Reason says what is waited for
+	// (admission-deadline-slot if empty).
 	Tick
 )
 
@@ -109,8 +114,11 @@ type Input struct {
 	Binding  slot.Binding
 	Settings Settings
 	// CancelBeatsSuccess is true in enabled mode: a cancel that comes before success
-	// decides. In baseline and legacy it only ends waits.
+	// decides. In baseline and legacy it only ends waits (KS-V1-17).
 	CancelBeatsSuccess bool
+	// ExpectReject: the validation found a mismatch and every counterpart can reject, so
+	// only ready=false is a right answer (KS-V1-42, KS-V1-44).
+	ExpectReject bool
 }
 
 // EffectKind of an Effect.
@@ -140,7 +148,7 @@ const (
 	EndTag
 	// Timer asks for a Tick at At; it replaces the earlier one.
 	Timer
-	// Drop: forget this machine.
+	// Drop: forget this machine. Nothing follows it.
 	Drop
 	// Stray counts a signal that changed nothing; Reason says which.
 	Stray
@@ -165,6 +173,7 @@ type Machine struct {
 	edges    uint8
 	next     uint8 // next edge to publish
 	cancels  bool  // CancelBeatsSuccess
+	expects  bool  // ExpectReject
 	wanted   bool  // a cancel was asked for
 	started  bool
 	hasSlot  bool

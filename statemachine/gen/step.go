@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/kvsettle/kvsettle/spec"
@@ -12,13 +13,13 @@ import (
 // appended. On an error the machine is returned unchanged and dst as it was.
 func (m Machine) Step(in Input, dst []Effect) (Machine, []Effect, error) {
 	if m.state == Retired {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-15", "gen: attempt is retired")
+		return m, dst, sm.Refuse(sm.WrongState, reqFirst, "gen: attempt is retired")
 	}
 	if in.Kind != Start && !m.started {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-3", "gen: input before start")
+		return m, dst, sm.Refuse(sm.WrongState, reqOnce, "gen: input before start")
 	}
 	if edgeInput(in.Kind) && in.Edge >= m.edges {
-		return m, dst, sm.Refuse(sm.UnknownEdge, "KS-V1-13", "gen: edge outside the attempt")
+		return m, dst, sm.Refuse(sm.UnknownEdge, reqMatch, "gen: edge outside the attempt")
 	}
 	switch in.Kind {
 	case Start:
@@ -42,7 +43,7 @@ func (m Machine) Step(in Input, dst []Effect) (Machine, []Effect, error) {
 	case Tick:
 		return m.tick(in, dst)
 	}
-	return m, dst, sm.Refuse(sm.WrongState, "KS-V1-15", "gen: unknown input")
+	return m, dst, sm.Refuse(sm.WrongState, reqFirst, "gen: unknown input")
 }
 
 func edgeInput(k Kind) bool {
@@ -55,16 +56,17 @@ func edgeInput(k Kind) bool {
 
 func (m Machine) start(in Input, dst []Effect) (Machine, []Effect, error) {
 	if m.started {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-12", "gen: started twice")
+		return m, dst, sm.Refuse(sm.WrongState, reqOnce, "gen: started twice")
 	}
 	if in.Edges == 0 || in.Edges > MaxEdges {
-		return m, dst, sm.Refuse(sm.UnknownEdge, "KS-V1-1", "gen: number of edges must be 1 to 64")
+		return m, dst, sm.Refuse(sm.UnknownEdge, reqValidate, "gen: number of edges must be 1 to 64")
 	}
 	if in.Settings.Admission <= 0 || in.Settings.Request <= 0 || in.Settings.Control <= 0 {
-		return m, dst, sm.Refuse(sm.BadRequest, "KS-TIME-1", "gen: every wait needs a positive bound")
+		return m, dst, sm.Refuse(sm.BadRequest, reqBound, "gen: every wait needs a positive bound")
 	}
 	m.started = true
-	m.edges, m.set, m.cancels = in.Edges, in.Settings, in.CancelBeatsSuccess
+	m.edges, m.set = in.Edges, in.Settings
+	m.cancels, m.expects = in.CancelBeatsSuccess, in.ExpectReject
 	m.state = Waiting
 	return m.timer(in.Now, m.set.Admission, append(dst, Effect{Kind: Admit}))
 }
@@ -80,21 +82,19 @@ func (m Machine) timer(now, d sm.Time, dst []Effect) (Machine, []Effect, error) 
 
 func (m Machine) admission(in Input, dst []Effect) (Machine, []Effect, error) {
 	if m.state != Waiting {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-1", "gen: admission answer in state "+m.state.String())
+		return m, dst, sm.Refuse(sm.WrongState, reqValidate, "gen: admission answer in state "+m.state.String())
 	}
 	switch in.Kind {
 	case Nothing:
 		return m.end(sm.Completed, sm.ReasonNone, append(dst, Effect{Kind: Withdraw}))
 	case RefusedLocally:
-		return m.end(sm.Rejected, in.Reason, append(dst, Effect{Kind: Withdraw}))
+		return m.end(sm.Rejected, cmp.Or(in.Reason, sm.BadRequest), append(dst, Effect{Kind: Withdraw}))
 	case Denied:
-		return m.end(sm.Failed, in.Reason, append(dst, Effect{Kind: Withdraw}))
+		return m.end(sm.Failed, cmp.Or(in.Reason, sm.BadRequest), append(dst, Effect{Kind: Withdraw}))
 	}
 	m.hasSlot, m.binding = true, in.Binding
 	m.state = Publishing
-	m.next = 0
 	dst = append(dst, Effect{Kind: AdvertiseSlot, Binding: m.binding})
-	m.deadline = 0
 	m, dst, _ = m.timer(in.Now, m.set.Request, dst)
 	return m.publishNext(dst)
 }
@@ -108,9 +108,9 @@ func (m Machine) publishNext(dst []Effect) (Machine, []Effect, error) {
 
 func (m Machine) published(in Input, dst []Effect) (Machine, []Effect, error) {
 	if in.Edge != m.next || m.asked&(1<<in.Edge) == 0 {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-4", "gen: answer for a request that was not being sent")
+		return m, dst, sm.Refuse(sm.WrongState, reqFanOut, "gen: answer for a request that was not being sent")
 	}
-	if in.Kind == PublishError && (m.ready|m.synced)&(1<<in.Edge) != 0 {
+	if in.Kind == PublishError && (m.ready|m.refused|m.synced)&(1<<in.Edge) != 0 {
 		// It was heard all the same; then the error was not definite.
 		in.Kind = PublishDoubt
 	}
@@ -128,7 +128,7 @@ func (m Machine) published(in Input, dst []Effect) (Machine, []Effect, error) {
 	}
 	if m.state == Publishing {
 		switch {
-		case m.reason == sm.PeerLost:
+		case m.reason == sm.PeerLost || m.quiet&m.asked&^m.synced != 0:
 			return m.drain(in.Now, dst)
 		case m.reason != sm.ReasonNone:
 			return m.fail(m.reason, dst)
@@ -174,13 +174,7 @@ func (m Machine) answer(in Input, dst []Effect) (Machine, []Effect, error) {
 	}
 	switch {
 	case in.Value && m.refused&bit != 0, !in.Value && (m.ready|m.synced)&bit != 0:
-		// An edge that says both can be trusted in neither.
-		m.tainted |= bit
-		dst = append(dst, Effect{Kind: Stray, Edge: in.Edge, Reason: sm.ConflictingReady})
-		if m.result == sm.Open && m.state != Scattering {
-			return m.fail(sm.ConflictingReady, dst)
-		}
-		return m, dst, nil
+		return m.conflict(in.Edge, dst)
 	case already&bit != 0:
 		return m, append(dst, Effect{Kind: Stray, Edge: in.Edge, Reason: sm.DuplicateID}), nil
 	}
@@ -198,17 +192,27 @@ func (m Machine) sync(in Input, dst []Effect) (Machine, []Effect, error) {
 		return m, append(dst, Effect{Kind: Stray, Edge: in.Edge, Reason: sm.DuplicateID}), nil
 	}
 	if m.refused&bit != 0 {
-		m.tainted |= bit
-		dst = append(dst, Effect{Kind: Stray, Edge: in.Edge, Reason: sm.ConflictingReady})
-		if m.result == sm.Open {
-			return m.fail(sm.ConflictingReady, dst)
-		}
-		return m, dst, nil
+		return m.conflict(in.Edge, dst)
 	}
 	// A sync is sent only after the write, and the write only after ready=true: it
 	// stands for a ready that was lost or overtaken.
 	m.synced |= bit
 	return m.settleProof(dst)
+}
+
+// conflict: an edge that says both can be trusted in neither (KS-V1-24).
+func (m Machine) conflict(edge uint8, dst []Effect) (Machine, []Effect, error) {
+	m.tainted |= 1 << edge
+	dst = append(dst, Effect{Kind: Stray, Edge: edge, Reason: sm.ConflictingReady})
+	switch {
+	case m.result != sm.Open:
+		return m, dst, nil
+	case m.state == Publishing:
+		// The fan-out must be finished first; published() goes on from there.
+		m.note(sm.ConflictingReady)
+		return m, dst, nil
+	}
+	return m.fail(sm.ConflictingReady, dst)
 }
 
 // progress looks at the answers of an attempt that is still open.
@@ -218,6 +222,9 @@ func (m Machine) progress(dst []Effect) (Machine, []Effect, error) {
 	}
 	all, yes := m.all(), m.ready|m.synced
 	switch {
+	case m.expects && yes != 0 && m.state != CancelPending:
+		// The peer promised to reject; whatever it writes now is nothing that we can use.
+		return m.fail(sm.UnexpectedReady, dst)
 	case m.refused == all:
 		if m.wanted {
 			return m.end(sm.Cancelled, m.wantedBy, dst)
@@ -250,12 +257,13 @@ func (m Machine) progress(dst []Effect) (Machine, []Effect, error) {
 
 func (m Machine) scattered(in Input, dst []Effect) (Machine, []Effect, error) {
 	if !m.local {
-		return m, dst, sm.Refuse(sm.WrongState, "KS-V1-4", "gen: scatter ended that was not running")
+		return m, dst, sm.Refuse(sm.WrongState, reqComplete, "gen: scatter ended that was not running")
 	}
 	m.local = false
 	if m.result != sm.Open {
-		// The deadline came first; now that no local work is left, so is the slot's lease.
-		return m.leave(dst)
+		// The outcome came first; with the local work the last hold on the slot ends.
+		m, dst = m.letGo(dst)
+		return m.retired(dst)
 	}
 	switch {
 	case !in.Value:
@@ -270,10 +278,10 @@ func (m Machine) cancel(in Input, dst []Effect) (Machine, []Effect, error) {
 	if m.result != sm.Open || m.wanted {
 		return m, append(dst, Effect{Kind: Stray, Reason: sm.UserCancel}), nil
 	}
-	m.wanted, m.wantedBy = true, in.Reason
+	m.wanted, m.wantedBy = true, cmp.Or(in.Reason, sm.UserCancel)
 	switch m.state {
 	case Waiting:
-		return m.end(sm.Cancelled, in.Reason, append(dst, Effect{Kind: Withdraw}))
+		return m.end(sm.Cancelled, m.wantedBy, append(dst, Effect{Kind: Withdraw}))
 	case RequestSent, InFlight:
 		if m.cancels {
 			m.state = CancelPending
@@ -284,20 +292,22 @@ func (m Machine) cancel(in Input, dst []Effect) (Machine, []Effect, error) {
 }
 
 func (m Machine) abort(in Input, dst []Effect) (Machine, []Effect, error) {
+	reason := cmp.Or(in.Reason, sm.ShutdownCancel)
 	switch {
 	case m.result != sm.Open:
 		return m, dst, nil
 	case m.state == Waiting:
-		return m.end(sm.Failed, in.Reason, append(dst, Effect{Kind: Withdraw}))
+		return m.end(sm.Failed, reason, append(dst, Effect{Kind: Withdraw}))
 	case m.state == Publishing:
-		m.note(in.Reason)
+		m.note(reason)
 		return m, dst, nil
 	}
-	return m.fail(in.Reason, dst)
+	return m.fail(reason, dst)
 }
 
 func (m Machine) peer(in Input, dst []Effect) (Machine, []Effect, error) {
-	mask := in.Mask & m.asked
+	// An edge that was not asked yet counts too: it will be, and says nothing then.
+	mask := in.Mask & m.all()
 	if in.Kind == PeerQuiet {
 		m.quiet |= mask
 	}
@@ -335,11 +345,7 @@ func (m Machine) tick(in Input, dst []Effect) (Machine, []Effect, error) {
 		return m, dst, nil
 	}
 	if m.state == Waiting {
-		reason := in.Reason
-		if reason == sm.ReasonNone {
-			reason = sm.AdmissionDeadlineSlot
-		}
-		return m.end(sm.Failed, reason, append(dst, Effect{Kind: Withdraw}))
+		return m.end(sm.Failed, cmp.Or(in.Reason, sm.AdmissionDeadlineSlot), append(dst, Effect{Kind: Withdraw}))
 	}
 	if m.state == Draining {
 		return m.fail(m.reason, dst)
@@ -358,29 +364,37 @@ func (m Machine) fail(reason spec.Reason, dst []Effect) (Machine, []Effect, erro
 
 // end settles with the user and lets the slot go as far as proof allows.
 func (m Machine) end(d sm.Disposition, reason spec.Reason, dst []Effect) (Machine, []Effect, error) {
-	m.result, m.reason = d, reason
-	m.deadline = 0
+	m.result, m.reason, m.deadline = d, reason, 0
 	dst = append(dst, Effect{Kind: Timer})
-	if m.local {
-		// Local work still reads the slot: Scattered brings the rest.
-		return m, append(dst, Effect{Kind: Settle, Disposition: d, Reason: reason}), nil
+	if !m.local {
+		// While local work reads the slot it stays ours: Scattered brings the rest.
+		m, dst = m.letGo(dst)
 	}
-	m, dst, err := m.leave(dst)
-	return m, append(dst, Effect{Kind: Settle, Disposition: d, Reason: reason}), err
+	return m.retired(append(dst, Effect{Kind: Settle, Disposition: d, Reason: reason}))
 }
 
-func (m Machine) leave(dst []Effect) (Machine, []Effect, error) {
+// retired adds the last effect of a machine that has no obligations left.
+func (m Machine) retired(dst []Effect) (Machine, []Effect, error) {
+	if m.state == Retired {
+		dst = append(dst, Effect{Kind: Drop})
+	}
+	return m, dst, nil
+}
+
+// letGo frees the slot on proof and quarantines it without. A request that is just
+// being handed to the transport may still be refused by it; until that is known the
+// slot stays in quarantine.
+func (m Machine) letGo(dst []Effect) (Machine, []Effect) {
 	switch {
 	case !m.hasSlot:
 		m.state = Retired
-		return m, append(dst, Effect{Kind: Drop}), nil
+		return m, dst
 	case m.isProven() && (m.state != Publishing || m.next >= m.edges):
 		m.state, m.hasSlot = Retired, false
-		return m, append(dst, Effect{Kind: ReleaseSlot, Binding: m.binding, Proof: m.proof()},
-			Effect{Kind: EndTag}, Effect{Kind: Drop}), nil
+		return m, append(dst, Effect{Kind: ReleaseSlot, Binding: m.binding, Proof: m.proof()}, Effect{Kind: EndTag})
 	}
 	m.state = Unproven
-	return m, append(dst, Effect{Kind: QuarantineSlot, Binding: m.binding}), nil
+	return m, append(dst, Effect{Kind: QuarantineSlot, Binding: m.binding})
 }
 
 // proveLate returns the quarantined slot once the last edge is proven (KS-SLOT-6).
@@ -393,6 +407,5 @@ func (m Machine) proveLate(dst []Effect) (Machine, []Effect, error) {
 		p = slot.Settled
 	}
 	m.state, m.hasSlot = Retired, false
-	return m, append(dst, Effect{Kind: ProveSlot, Binding: m.binding, Proof: p},
-		Effect{Kind: EndTag}, Effect{Kind: Drop}), nil
+	return m.retired(append(dst, Effect{Kind: ProveSlot, Binding: m.binding, Proof: p}, Effect{Kind: EndTag}))
 }

@@ -43,7 +43,7 @@ type Registry struct {
 // cache ended ones. Both must be positive.
 func New(active, cache int) (*Registry, error) {
 	if active <= 0 || cache <= 0 {
-		return nil, sm.Refuse(sm.BadRequest, "KS-V1-3", "registry: limits must be positive")
+		return nil, sm.Refuse(sm.BadRequest, reqBounds, "registry: limits must be positive")
 	}
 	return &Registry{limit: active, cacheMax: cache, active: make(map[uint64]struct{}), ended: make(map[uint64]terminal)}, nil
 }
@@ -58,13 +58,13 @@ func (r *Registry) Cached() int { return len(r.ended) }
 // limit is reached; live ids are never evicted.
 func (r *Registry) Open(id uint64) error {
 	if _, ok := r.active[id]; ok {
-		return sm.Refuse(sm.DuplicateID, "KS-V1-3", "registry: request id is active")
+		return sm.Refuse(sm.DuplicateID, reqOneAnswer, "registry: request id is active")
 	}
 	if _, ok := r.ended[id]; ok || r.anyGone && id <= r.maxGone {
-		return sm.Refuse(sm.DuplicateID, "KS-V1-3", "registry: request id was used before")
+		return sm.Refuse(sm.DuplicateID, reqOneAnswer, "registry: request id was used before")
 	}
 	if len(r.active) >= r.limit {
-		return sm.Refuse(sm.RegistryFull, "KS-V1-3", "registry: limit of active contexts reached")
+		return sm.Refuse(sm.RegistryFull, reqFull, "registry: limit of active contexts reached")
 	}
 	r.active[id] = struct{}{}
 	return nil
@@ -74,7 +74,7 @@ func (r *Registry) Open(id uint64) error {
 // crossed.
 func (r *Registry) Close(id uint64, committed bool, reason spec.Reason) error {
 	if _, ok := r.active[id]; !ok {
-		return sm.Refuse(sm.UnknownContext, "KS-V1-3", "registry: end of an id that is not active")
+		return sm.Refuse(sm.UnknownContext, reqExactHit, "registry: end of an id that is not active")
 	}
 	delete(r.active, id)
 	if len(r.order) < r.cacheMax {

@@ -7,6 +7,7 @@ package slot
 
 import (
 	"math"
+	"strconv"
 
 	sm "github.com/kvsettle/kvsettle/statemachine"
 )
@@ -156,10 +157,10 @@ const maxSlots = 1 << 16
 // slots outside 1 to 65,536 and a slot size of zero.
 func New(cfg Config) (*Pool, error) {
 	if cfg.Slots < 1 || cfg.Slots > maxSlots {
-		return nil, sm.Refuse(sm.BadRequest, reqBudget, "slot pool: slots must be 1 to 65536")
+		return nil, sm.Refuse(sm.BadRequest, reqBounds, "slot pool: slots = "+strconv.Itoa(cfg.Slots)+" is not within 1 to 65536")
 	}
 	if cfg.Bytes == 0 {
-		return nil, sm.Refuse(sm.BadRequest, reqTooLarge, "slot pool: slot bytes must be positive")
+		return nil, sm.Refuse(sm.BadRequest, reqBounds, "slot pool: slot bytes = 0 is not positive")
 	}
 	if cfg.Budget < 0 {
 		cfg.Budget = DefaultBudget(cfg.Slots)
@@ -191,7 +192,8 @@ func (p *Pool) Counts() Counts {
 	}
 }
 
-// Healthy reports whether the pool is within its quarantine budget.
+// Healthy reports whether the pool has stayed within its quarantine budget so far.
+// Late proof returns slots, not health: the process is to exit (KS-SLOT-5).
 func (p *Pool) Healthy() bool { return !p.unhealthy }
 
 // Bytes is the size of each slot.
@@ -224,9 +226,9 @@ func (p *Pool) Step(in Input, dst []Effect) ([]Effect, error) {
 	}
 	switch in.Kind {
 	case Advertise:
-		return dst, p.move(e, Advertised, in, Leased)
+		return dst, p.move(e, Advertised, Leased)
 	case Begin:
-		return dst, p.move(e, InFlight, in, Leased, Advertised)
+		return dst, p.move(e, InFlight, Leased, Advertised)
 	case Release:
 		return p.release(e, in, dst)
 	case Quarantine:
@@ -240,9 +242,9 @@ func (p *Pool) Step(in Input, dst []Effect) ([]Effect, error) {
 		}
 		return p.free(e, in, dst), nil
 	case Retire:
-		return dst, p.move(e, Retired, in, Quarantined)
+		return dst, p.move(e, Retired, Quarantined)
 	}
-	return dst, sm.Refuse(sm.WrongState, reqOwner, "slot pool: unknown input")
+	return dst, sm.Refuse(sm.WrongState, reqListed, "slot pool: unknown input")
 }
 
 func (p *Pool) lease(in Input, dst []Effect) ([]Effect, error) {
@@ -279,7 +281,7 @@ func (p *Pool) binding(i uint32) Binding {
 // find checks that b names the current lease of its slot (KS-SLOT-8).
 func (p *Pool) find(b Binding) (*entry, error) {
 	if b.Pool != p.cfg.ID || int(b.Slot) >= len(p.entries) {
-		return nil, sm.Refuse(sm.NotOwner, reqOwner, "binding of another pool")
+		return nil, sm.Refuse(sm.NotOwner, reqBinding, "binding of another pool")
 	}
 	e := &p.entries[b.Slot]
 	if e.gen != b.Generation {
@@ -291,7 +293,7 @@ func (p *Pool) find(b Binding) (*entry, error) {
 	return e, nil
 }
 
-func (p *Pool) move(e *entry, to State, in Input, from ...State) error {
+func (p *Pool) move(e *entry, to State, from ...State) error {
 	for _, f := range from {
 		if e.state == f {
 			p.set(e, to)
@@ -321,7 +323,8 @@ func (p *Pool) quarantine(e *entry, in Input, dst []Effect) ([]Effect, error) {
 	}
 	p.set(e, Quarantined)
 	dst = append(dst, Effect{Isolated, in.Binding, e.owner})
-	if p.counts[Quarantined]+p.counts[Retired] > p.cfg.Budget && !p.unhealthy {
+	// A pool without a slot left serves nobody, whatever its budget says (KS-SLOT-24).
+	if n := p.counts[Quarantined] + p.counts[Retired]; !p.unhealthy && (n > p.cfg.Budget || n == len(p.entries)) {
 		p.unhealthy = true
 		dst = append(dst, Effect{OverBudget, in.Binding, e.owner})
 	}
@@ -343,18 +346,5 @@ func (p *Pool) set(e *entry, to State) {
 }
 
 func wrong(what string, s State) error {
-	return sm.Refuse(sm.WrongState, reqOwner, "slot: "+what+" in state "+s.String())
+	return sm.Refuse(sm.WrongState, reqListed, "slot: "+what+" in state "+s.String())
 }
-
-// Requirements that this package decides by.
-const (
-	reqGeneration = "KS-SLOT-1"
-	reqOwner      = "KS-SLOT-2"
-	reqToken      = "KS-SLOT-3"
-	reqProof      = "KS-SLOT-4"
-	reqBudget     = "KS-SLOT-5"
-	reqLateProof  = "KS-SLOT-6"
-	reqStale      = "KS-SLOT-8"
-	reqTooLarge   = "KS-SLOT-9"
-	reqShutdown   = "KS-SLOT-11"
-)

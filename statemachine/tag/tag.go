@@ -53,7 +53,7 @@ func (t *Table) FreeAt(requestID uint64, now sm.Time) (free bool, again sm.Time)
 // Hold gives the tag of requestID to its attempt. It refuses while FreeAt does.
 func (t *Table) Hold(requestID uint64, now sm.Time) error {
 	if free, _ := t.FreeAt(requestID, now); !free {
-		return sm.Refuse(sm.TagBusy, "KS-TAG-3", "another attempt of this rank pair holds the 12-bit tag")
+		return sm.Refuse(sm.TagBusy, reqOne, "another attempt of this rank pair holds the 12-bit tag")
 	}
 	t.entries[Of(requestID)] = entry{owner: requestID, busy: true, used: true}
 	t.busy++
@@ -65,7 +65,7 @@ func (t *Table) Hold(requestID uint64, now sm.Time) error {
 func (t *Table) End(requestID uint64, until sm.Time) error {
 	e := &t.entries[Of(requestID)]
 	if !e.busy || e.owner != requestID {
-		return sm.Refuse(sm.NotOwner, "KS-TAG-3", "tag returned by an attempt that does not hold it")
+		return sm.Refuse(sm.NotOwner, reqOne, "tag returned by an attempt that does not hold it")
 	}
 	e.busy, e.until = false, until
 	t.busy--

@@ -72,5 +72,5 @@ func embedded(err error, base int) error {
 	if base >= 0 {
 		at = base + e.Offset
 	}
-	return &wire.Error{Reason: e.Reason, Req: reqRequest, What: "control." + e.What, Offset: at, Detail: e.Detail, Err: e}
+	return &wire.Error{Reason: e.Reason, Req: reqRequest, What: "control." + e.What, Offset: at, Err: e}
 }

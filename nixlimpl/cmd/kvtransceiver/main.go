@@ -18,6 +18,8 @@ const (
 const help = `kvtransceiver moves KV cache between two services by the kvsettle protocol.
 
   kvtransceiver demo [flags]     run both services here and replay a trace
+  kvtransceiver bench [flags]    measure a hand-over against plain copies
+  kvtransceiver doctor [--json]  what this machine can run, and how to get the rest
   kvtransceiver help             this text
 
 Every subcommand takes --help. Results go to standard output, logs to standard error.
@@ -36,6 +38,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	switch args[0] {
 	case "demo":
 		return runDemo(args[1:], stdout, stderr)
+	case "bench":
+		return runBench(args[1:], stdout, stderr)
 	case "child":
 		return runChild(stdout, stderr)
 	case "help", "-h", "--help":

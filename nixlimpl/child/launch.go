@@ -1,0 +1,64 @@
+package child
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+)
+
+// Process is a running child as its driver sees it.
+type Process struct {
+	cmd *exec.Cmd
+	in  *Lines
+}
+
+// Launch starts exe with the argument "child" and gives it st. Each report goes to
+// report, from one goroutine, and after the last one exit is called with what
+// Wait said. The child's log goes to log.
+func Launch(exe string, st Start, log io.Writer, report func(Report), exit func(error)) (*Process, error) {
+	cmd := exec.Command(exe, "child")
+	cmd.Stderr = log
+	cmd.Env = append(os.Environ(), "GOTRACEBACK=single")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", st.Role, err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", st.Role, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", st.Role, err)
+	}
+	p := &Process{cmd: cmd, in: NewLines(stdin)}
+	p.in.Send(st)
+	go func() {
+		readReports(stdout, report)
+		err := cmd.Wait()
+		p.in.Close()
+		exit(err)
+	}()
+	return p, nil
+}
+
+func readReports(r io.Reader, report func(Report)) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	for dec := json.NewDecoder(br); ; {
+		var rep Report
+		if dec.Decode(&rep) != nil {
+			// The rest is of no use, but must be read for the process to end.
+			_, _ = io.Copy(io.Discard, br)
+			return
+		}
+		report(rep)
+	}
+}
+
+// Send queues one command. It never blocks, and does nothing once the child is gone.
+func (p *Process) Send(c Command) { p.in.Send(c) }
+
+// Kill ends the child at once. Its exit is still reported.
+func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
