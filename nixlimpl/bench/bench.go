@@ -94,7 +94,10 @@ func measure(ctx context.Context, o *Options, s shape) (row Row, err error) {
 		if rep.Bytes != int64(s.Bytes) {
 			return row, broke("%d bytes moved, not %d", rep.Bytes, s.Bytes)
 		}
-		a, b := c.contiguous(), c.blocks()
+		c.contiguous()
+		a := c.contiguous()
+		c.blocks()
+		b := c.blocks()
 		if i >= warmUp {
 			over, contiguous, blocks = append(over, rep.Latency), append(contiguous, a), append(blocks, b)
 		}

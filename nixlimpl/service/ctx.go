@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/kvsettle/kvsettle/nixlimpl/kv"
 	"github.com/kvsettle/kvsettle/nixlimpl/transport"
