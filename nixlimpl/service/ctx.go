@@ -88,8 +88,11 @@ func NewCTX(cfg Config, onEnd func(Outcome)) (*CTX, error) {
 func (c *CTX) OnUnhealthy(f func()) {
 	c.loop.Post(func() {
 		c.onOver = func() {
-			c.abortAll(sm.PoolUnhealthy)
-			f()
+			// After the step that is under way: it still has effects to carry out.
+			c.loop.Post(func() {
+				c.abortAll(sm.PoolUnhealthy)
+				f()
+			})
 		}
 	})
 }

@@ -27,7 +27,6 @@ type GEN struct {
 	records map[uint64]*genRecord
 	queue   []uint64
 	peers   map[string]*peer
-	onEnd   func(Outcome)
 	onSent  func(id uint64)
 	buf     []gen.Effect
 	pumping bool

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 //	gen NAME PEER ADDR  dials PEER and offers one region
 //
 // Notices: "fill ADDR LEN CHUNK SEED" writes the pattern and sends "chunk I" after
-// each chunk and "filled" at the end; "loop ADDR LEN" writes for ever, having said
+// each chunk and "filled" at the end; "burst N" sends "seq 0" to "seq N-1"; "loop ADDR LEN" writes for ever, having said
 // "looping"; "count" is answered "count N ORDERED"; anything else that starts with
 // "seq " is counted.
 func helper(args []string) error {
@@ -87,6 +87,15 @@ func obey(a *Agent, events *recorder) error {
 			}
 			ordered = ordered && n == next
 			next++
+		case strings.HasPrefix(text, "burst "):
+			if _, err := fmt.Sscanf(text, "burst %d", &size); err != nil {
+				return err
+			}
+			for i := range size {
+				if err := a.Notify(e.Peer, fmt.Appendf(nil, "seq %d", i)); err != nil {
+					return err
+				}
+			}
 		case text == "count":
 			if err := a.Notify(e.Peer, fmt.Appendf(nil, "count %d %t", next, ordered)); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,7 @@ func settled(t testing.TB, want resources) {
 }
 
 func TestOpenAndCloseLeakNothing(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // finalizers must not tidy up behind us
 	base := resources{}
 	for i := range 201 {
 		gen, genEvents, err := openBare("gen")
@@ -102,6 +104,37 @@ func (r *recorder) size() int {
 	return len(r.events)
 }
 
+// TestCloseEndsEveryWrite closes in the middle of large writes: one runs to its
+// end, the queued ones are broken, and all are reported before Close returns.
+func TestCloseEndsEveryWrite(t *testing.T) {
+	gen, _ := open(t, Config{Name: "gen"})
+	ctx, events := open(t, Config{Name: "ctx", Writers: 1})
+	slot, err := gen.Register(32<<20, true)
+	require.NoError(t, err)
+	src, err := ctx.Register(32<<20, false)
+	require.NoError(t, err)
+	pattern(src.Bytes, 5)
+	require.NoError(t, gen.AddPeer("ctx", ctx.Address(), nil))
+	for range 20 {
+		_, err := ctx.Post("gen", src.Bytes, target(slot))
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return slot.Bytes[0] != 0 }, 5*time.Second, 10*time.Microsecond)
+	require.NoError(t, ctx.Close())
+	ended := map[transport.Status]int{}
+	for _, e := range events.events {
+		require.Equal(t, transport.WriteEnded, e.Kind)
+		if e.Status == transport.Broken {
+			require.ErrorIs(t, e.Err, transport.ErrClosed)
+		}
+		ended[e.Status]++
+	}
+	require.Equal(t, 20, ended[transport.Done]+ended[transport.Broken])
+	require.Positive(t, ended[transport.Done])
+	require.Positive(t, ended[transport.Broken])
+	require.True(t, matches(slot.Bytes, 5, 0))
+}
+
 func TestClosedAgentRefuses(t *testing.T) {
 	a, _ := open(t, Config{Name: "a"})
 	b, _ := open(t, Config{Name: "b"})
@@ -119,6 +152,7 @@ func TestClosedAgentRefuses(t *testing.T) {
 // new names, with memory and writes, and 200 in processes of their own that are
 // killed.
 func TestPeerGenerationsLeakNothing(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	ctx, events := open(t, Config{Name: "ctx"})
 	src, err := ctx.Register(64<<10, false)
 	require.NoError(t, err)

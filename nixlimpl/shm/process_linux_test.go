@@ -80,6 +80,46 @@ func TestKilledWriter(t *testing.T) {
 	require.NoError(t, gen.AddPeer("ctx", c.address, nil))
 }
 
+// TestWhatWasSentBeforeDeathComesFirst holds the sink until the peer is dead: its
+// notices come in order, then PeerLost, then PeerDead.
+func TestWhatWasSentBeforeDeathComesFirst(t *testing.T) {
+	const notices = 100
+	c := startChild(t, "ctx", "ctx")
+	var got []string
+	first, dead, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	gen, err := Open(Config{Name: "gen"}, func(e transport.Event) {
+		switch e.Kind {
+		case transport.Notice:
+			if len(got) == 0 {
+				close(first)
+				<-dead
+			}
+			got = append(got, string(e.Payload))
+		case transport.PeerLost:
+			got = append(got, "lost")
+		case transport.PeerDead:
+			got = append(got, "dead")
+			close(end)
+		}
+	})
+	require.NoError(t, err)
+	defer gen.Close()
+	require.NoError(t, gen.AddPeer("ctx", c.address, nil))
+	require.NoError(t, gen.Notify("ctx", fmt.Appendf(nil, "burst %d", notices)))
+	<-first
+	time.Sleep(50 * time.Millisecond) // the rest is in the socket
+	require.NoError(t, c.Process.Kill())
+	require.Error(t, c.Wait())
+	time.Sleep(50 * time.Millisecond) // and everybody who watches knows
+	close(dead)
+	<-end
+	var want []string
+	for i := range notices {
+		want = append(want, fmt.Sprintf("seq %d", i))
+	}
+	require.Equal(t, append(want, "lost", "dead"), got)
+}
+
 func TestKilledTarget(t *testing.T) {
 	spec.Covers(t, reqOneStatus)
 	ctx, events := open(t, Config{Name: "ctx"})
