@@ -82,6 +82,7 @@ func TestReaderErrorSticks(t *testing.T) {
 	require.Zero(t, r.CountLE("fourth", 1))
 	require.Zero(t, r.Left())
 	require.Equal(t, at, r.Offset())
+	r.Fail(ReasonBadCount, "KS-T-9", "fifth", 3, "")
 	require.Equal(t, "msg.first", refused(t, r).What)
 	require.ErrorIs(t, r.Finish(), &Error{Reason: ReasonBadBool})
 }

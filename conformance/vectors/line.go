@@ -135,3 +135,20 @@ func onlyKeys(tree map[string]any, known []string) error {
 	slices.Sort(unknown)
 	return fmt.Errorf("unknown member %s", strings.Join(unknown, ", "))
 }
+
+// Complete sets Fields, and Reencode where a writer makes other bytes of them,
+// from what the codec reads in Hex. It is for those who write vectors: the bytes
+// then still have to come from somewhere else.
+func (l *Line) Complete() error {
+	got, err := l.run()
+	if err != nil {
+		return err
+	}
+	if l.Fields, err = treeOf(got.fields); err != nil {
+		return err
+	}
+	if again := hex.EncodeToString(got.again); again != l.Hex {
+		l.Reencode = again
+	}
+	return nil
+}

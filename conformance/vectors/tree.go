@@ -28,7 +28,7 @@ func parseObject(b []byte) (map[string]any, error) {
 func parse(b []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
-	v, err := parseValue(dec)
+	v, err := parseValue(dec, maxDepth)
 	if err != nil {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
@@ -38,18 +38,24 @@ func parse(b []byte) (any, error) {
 	return v, nil
 }
 
-func parseValue(dec *json.Decoder) (any, error) {
+// maxDepth bounds nesting, so that no file can exhaust the stack.
+const maxDepth = 64
+
+func parseValue(dec *json.Decoder, depth int) (any, error) {
+	if depth == 0 {
+		return nil, fmt.Errorf("nested too deep")
+	}
 	t, err := dec.Token()
 	if err != nil {
 		return nil, err
 	}
 	switch t {
 	case json.Delim('{'):
-		return parseMembers(dec)
+		return parseMembers(dec, depth-1)
 	case json.Delim('['):
 		list := []any{}
 		for dec.More() {
-			v, err := parseValue(dec)
+			v, err := parseValue(dec, depth-1)
 			if err != nil {
 				return nil, err
 			}
@@ -61,7 +67,7 @@ func parseValue(dec *json.Decoder) (any, error) {
 	return t, nil
 }
 
-func parseMembers(dec *json.Decoder) (any, error) {
+func parseMembers(dec *json.Decoder, depth int) (any, error) {
 	tree := map[string]any{}
 	for dec.More() {
 		t, err := dec.Token()
@@ -72,7 +78,7 @@ func parseMembers(dec *json.Decoder) (any, error) {
 		if _, dup := tree[name]; dup {
 			return nil, fmt.Errorf("member %q stands twice", name)
 		}
-		if tree[name], err = parseValue(dec); err != nil {
+		if tree[name], err = parseValue(dec, depth); err != nil {
 			return nil, err
 		}
 	}
@@ -231,4 +237,28 @@ func (m *members) unsigned(name string, bits int) uint64 {
 		m.fail(name, "unsigned number of "+strconv.Itoa(bits)+" bits")
 	}
 	return v
+}
+
+// objects reads a list of objects.
+func (m *members) objects(name string) []*members {
+	values, ok := m.tree[name].([]any)
+	if !ok {
+		m.fail(name, "list")
+	}
+	out := make([]*members, 0, len(values))
+	for _, v := range values {
+		tree, ok := v.(map[string]any)
+		if !ok {
+			m.fail(name, "list of objects")
+		}
+		out = append(out, &members{tree: tree})
+	}
+	return out
+}
+
+// join takes over the error of a nested reader.
+func (m *members) join(o *members) {
+	if m.err == nil {
+		m.err = o.err
+	}
 }

@@ -37,9 +37,13 @@ type Start struct {
 	Workers        int           `json:"workers"`
 	Deadline       time.Duration `json:"deadline"`
 	Transport      string        `json:"transport"`
-	Seed           uint64        `json:"seed"`
-	Faults         []fault.Spec  `json:"faults"`
-	Debug          bool          `json:"debug"`
+	// Library, Listen and ListenIP are for the nixl transport (nixl.Config).
+	Library  string       `json:"library,omitempty"`
+	Listen   int          `json:"listen,omitempty"`
+	ListenIP string       `json:"listen_ip,omitempty"`
+	Seed     uint64       `json:"seed"`
+	Faults   []fault.Spec `json:"faults"`
+	Debug    bool         `json:"debug"`
 	// Bare switches stamps and the check of every byte off (benchmarks); guard pages
 	// between the slots remain.
 	Bare bool `json:"bare"`

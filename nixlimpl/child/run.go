@@ -12,6 +12,7 @@ import (
 
 	"github.com/kvsettle/kvsettle/nixlimpl/fault"
 	"github.com/kvsettle/kvsettle/nixlimpl/kv"
+	"github.com/kvsettle/kvsettle/nixlimpl/nixl"
 	"github.com/kvsettle/kvsettle/nixlimpl/service"
 	"github.com/kvsettle/kvsettle/nixlimpl/shm"
 	"github.com/kvsettle/kvsettle/nixlimpl/transport"
@@ -133,8 +134,10 @@ func (r *runner) start(st Start, log *slog.Logger) (side, error) {
 			switch st.Transport {
 			case "", "shm":
 				return shm.Open(shm.Config{Name: name, Logger: log, Writers: st.Workers}, r.inj.Sink(sink))
+			case "nixl":
+				return nixl.Open(nixl.Config{Name: name, Logger: log, Library: st.Library, Listen: st.Listen, ListenIP: st.ListenIP}, r.inj.Sink(sink))
 			}
-			return nil, fmt.Errorf("unknown transport %q; known: shm", st.Transport)
+			return nil, fmt.Errorf("unknown transport %q; known: shm, nixl", st.Transport)
 		},
 	}
 	if st.Role == "ctx" {

@@ -39,7 +39,11 @@ type Options struct {
 	Seed      uint64
 	Faults    []fault.Spec
 	Transport string
-	Verbose   bool
+	// Library is the NIXL library to use, and Listen the first of two ports for its own
+	// listeners (0: none); both are for the nixl transport.
+	Library string
+	Listen  int
+	Verbose bool
 
 	// Progress, if set, gets a progress bar. Log gets the children's logs.
 	Progress io.Writer
@@ -104,8 +108,12 @@ func check(o Options) (*plan, error) {
 		return nil, usage("--speed %v: must be 0 (no pacing) or a positive factor", o.Speed)
 	case o.Deadline < minDeadline || o.Deadline > maxDeadline:
 		return nil, usage("--deadline %v: must be %v to %v", o.Deadline, minDeadline, maxDeadline)
-	case o.Transport != "shm":
-		return nil, usage("--transport %q: known: shm", o.Transport)
+	case o.Transport != "shm" && o.Transport != "nixl":
+		return nil, usage("--transport %q: known: shm, nixl", o.Transport)
+	case o.Transport != "nixl" && (o.Library != "" || o.Listen != 0):
+		return nil, usage("--nixl-library and --nixl-listen need --transport nixl")
+	case o.Listen < 0 || o.Listen > 65534:
+		return nil, usage("--nixl-listen %d: must be 1 to 65534", o.Listen)
 	case o.Scale < 0:
 		return nil, usage("--scale %d: must be positive", o.Scale)
 	}
@@ -131,6 +139,13 @@ func check(o Options) (*plan, error) {
 	return p, nil
 }
 
+func (p *plan) cell() policy.Cell {
+	if p.Transport == "nixl" {
+		return policy.NIXLCell(1, p.Deadline)
+	}
+	return policy.SHMCell(1, p.Deadline)
+}
+
 // mode decides the mode of one side: the flag, else the variable, else what the
 // cell qualifies for.
 func (p *plan) mode(flag, value string) (string, string, error) {
@@ -146,7 +161,7 @@ func (p *plan) mode(flag, value string) (string, string, error) {
 	default:
 		return "", "", usage("%s %q: known modes are on, off, legacy", flag, value)
 	}
-	d, err := policy.Decide(choice, p.Variable, policy.SHMCell(1, p.Deadline))
+	d, err := policy.Decide(choice, p.Variable, p.cell())
 	if err != nil {
 		return "", "", &UsageError{err}
 	}
@@ -187,6 +202,15 @@ func (p *plan) start(role string, incarnation int) child.Start {
 		KVBlocks: p.kvBlocks, Slots: p.Slots, SlotBytes: p.SlotBytes, Budget: p.Budget,
 		Chunk: min(chunkBytes, p.SlotBytes), Workers: 2, Deadline: p.Deadline, Transport: p.Transport,
 		Seed: p.Seed<<16 ^ uint64(incarnation)<<8, Debug: p.Verbose,
+	}
+	if p.Transport == "nixl" {
+		s.Library = p.Library
+		if p.Listen > 0 {
+			s.Listen, s.ListenIP = p.Listen, "127.0.0.1"
+			if role == "gen" {
+				s.Listen++
+			}
+		}
 	}
 	if role == "ctx" {
 		s.Local, s.ModeSource = p.CTXMode, p.ctxSource

@@ -32,7 +32,7 @@ func New() *Loop {
 	return &Loop{wake: make(chan struct{}, 1), start: time.Now(), live: make(map[uint64]*timer)}
 }
 
-// Now is the loop's monotonic clock.
+// Now is the loop's monotonic clock in nanoseconds since New.
 func (l *Loop) Now() sm.Time { return sm.Time(time.Since(l.start)) }
 
 // Post queues one input. It never blocks. It reports false after Stop: then the
@@ -52,7 +52,8 @@ func (l *Loop) Post(input func()) bool {
 	return true
 }
 
-// Stop makes Run return after the inputs that were posted before it.
+// Stop makes Run return after the inputs that were posted before it; timers that
+// are left do not fire. It may be called from anywhere, also more than once.
 func (l *Loop) Stop() {
 	l.mu.Lock()
 	l.closed = true
@@ -63,8 +64,10 @@ func (l *Loop) Stop() {
 	}
 }
 
-// SetTimer arranges that fire runs on the loop at or after at; it replaces the
-// timer that key had. at 0 removes it. Call it only on the loop.
+// SetTimer arranges that fire runs once on the loop at or after at, a time of Now,
+// with the time of the check; it replaces the timer that key had. at 0 removes it.
+// Timers of different keys that are due together fire in no given order. Call it
+// only on the loop, or before Run.
 func (l *Loop) SetTimer(key uint64, at sm.Time, fire func(now sm.Time)) {
 	if t := l.live[key]; t != nil {
 		heap.Remove(&l.timers, t.index)
@@ -84,6 +87,9 @@ func (l *Loop) Run() {
 	defer clock.Stop()
 	var batch []func()
 	for {
+		// What had arrived by now is in the batch, so a deadline up to now may be judged
+		// after it; and a flood of inputs cannot put a due deadline off for ever.
+		now := l.Now()
 		l.mu.Lock()
 		batch, l.inbox = l.inbox, batch[:0]
 		closed := l.closed
@@ -92,22 +98,15 @@ func (l *Loop) Run() {
 			f()
 			batch[i] = nil
 		}
-		if len(batch) > 0 {
-			continue
-		}
 		if closed {
 			return
 		}
-		now := l.Now()
-		if l.timers.Len() > 0 && l.timers[0].at <= now {
-			t := heap.Pop(&l.timers).(*timer)
-			delete(l.live, t.key)
-			t.fire(now)
+		if l.judge(now) || len(batch) > 0 {
 			continue
 		}
 		wait := time.Hour
 		if l.timers.Len() > 0 {
-			wait = time.Duration(l.timers[0].at - now)
+			wait = time.Duration(l.timers[0].at - l.Now())
 		}
 		clock.Reset(wait)
 		select {
@@ -115,6 +114,19 @@ func (l *Loop) Run() {
 		case <-clock.C:
 		}
 	}
+}
+
+// judge fires the timers that are due at now, each at most once, so that one that
+// is set again for the past cannot hold up the inputs. It reports whether any fired.
+func (l *Loop) judge(now sm.Time) bool {
+	fired := false
+	for n := l.timers.Len(); n > 0 && l.timers.Len() > 0 && l.timers[0].at <= now; n-- {
+		t := heap.Pop(&l.timers).(*timer)
+		delete(l.live, t.key)
+		t.fire(now)
+		fired = true
+	}
+	return fired
 }
 
 type timer struct {

@@ -4,11 +4,12 @@
 package fault
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	sm "github.com/kvsettle/kvsettle/statemachine"
 )
 
 // The faults by name.
@@ -28,7 +29,8 @@ const (
 	BreakRelease = "break-release"
 )
 
-// Names lists every fault, in the order of the documentation.
+// Names lists every fault, in the order of the documentation. The slice is the
+// caller's.
 func Names() []string {
 	return []string{DropComplete, DropReady, DropRequest, Delay, Duplicate, Reorder, Cancel, LateWrite,
 		KillCTX, KillGEN, StopCTX, BreakOrder, BreakRelease}
@@ -41,15 +43,18 @@ func Breaks(name string) bool { return name == BreakOrder || name == BreakReleas
 // DefaultRate applies where none is given.
 const DefaultRate = 0.2
 
-// Spec is one wanted fault. Once means: strike once, in mid-transfer (kill and
-// stop without a rate).
+// Spec is one wanted fault.
 type Spec struct {
+	// Name is one of Names.
 	Name string
+	// Rate is the share of chances that strike, in (0, 1].
 	Rate float64
+	// Once: strike once, in mid-transfer (kill and stop without a rate).
 	Once bool
 }
 
-// String is the form that Parse takes.
+// String is the form that Parse takes; of what Parse returned it makes the same
+// Spec again.
 func (s Spec) String() string {
 	if s.Once {
 		return s.Name
@@ -57,12 +62,13 @@ func (s Spec) String() string {
 	return s.Name + "=" + strconv.FormatFloat(s.Rate, 'g', -1, 64)
 }
 
-// Parse reads NAME or NAME=RATE with a rate in (0, 1]. The error names what is
-// wrong and lists the known names.
+// Parse reads NAME or NAME=RATE with a rate in (0, 1]. The error is a
+// *statemachine.Refusal with ReasonBadFault; it names what is wrong and lists the
+// known names.
 func Parse(text string) (Spec, error) {
 	name, rate, given := strings.Cut(text, "=")
 	if !slices.Contains(Names(), name) {
-		return Spec{}, fmt.Errorf("unknown fault %q; known: %s", name, strings.Join(Names(), ", "))
+		return Spec{}, sm.Refuse(ReasonBadFault, reqBounds, "unknown fault "+strconv.Quote(name)+"; known: "+strings.Join(Names(), ", "))
 	}
 	s := Spec{Name: name, Rate: DefaultRate}
 	if !given {
@@ -71,7 +77,7 @@ func Parse(text string) (Spec, error) {
 	}
 	r, err := strconv.ParseFloat(rate, 64)
 	if err != nil || math.IsNaN(r) || r <= 0 || r > 1 {
-		return Spec{}, fmt.Errorf("fault %s: rate %q is not a number in (0, 1]", name, rate)
+		return Spec{}, sm.Refuse(ReasonBadFault, reqBounds, "fault "+name+": rate "+strconv.Quote(rate)+" is not a number in (0, 1]")
 	}
 	s.Rate = r
 	return s, nil

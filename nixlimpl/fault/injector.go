@@ -15,14 +15,18 @@ type Config struct {
 	Faults []Spec
 	// Seed makes the strikes repeatable as far as the order of events is.
 	Seed uint64
-	// Deadline is the request deadline: late writes outlast it, delays stay below it.
+	// Deadline is the request deadline, not negative: late writes outlast it by a
+	// quarter, delays stay below a fifth of it and below a second.
 	Deadline time.Duration
-	// Struck is called from any goroutine for each strike.
+	// Struck, if set, is called from any goroutine for each strike. It must not block
+	// and must not call the Injector.
 	Struck func(name string)
 }
 
 // Injector stands between a service and its agent. Sink wraps the service's sink,
-// Poster one transfer's poster. Close waits for everything that is still to come.
+// Poster one transfer's poster. Each message fault gets one chance per notice that
+// comes in; reorder gets none while it holds a notice of that peer, which the next
+// one then overtakes. Close waits for everything that is still to come.
 type Injector struct {
 	cfg  Config
 	rate map[string]float64
@@ -47,7 +51,8 @@ const ownIDs = transport.WriteID(1) << 63
 func New(cfg Config) *Injector {
 	i := &Injector{cfg: cfg, rate: make(map[string]float64), rng: rand.New(rand.NewPCG(cfg.Seed, 0x6b76)),
 		held: make(map[string]*heldNotice), mapped: make(map[transport.WriteID]transport.WriteID),
-		swallow: make(map[transport.WriteID]bool), nextID: ownIDs}
+		swallow: make(map[transport.WriteID]bool), nextID: ownIDs, next: func(transport.Event) {}}
+	i.cfg.Deadline = max(cfg.Deadline, 0)
 	for _, f := range cfg.Faults {
 		i.rate[f.Name] = f.Rate
 	}
@@ -57,7 +62,7 @@ func New(cfg Config) *Injector {
 // strikes decides one chance of a fault; i.mu is held.
 func (i *Injector) strikes(name string) bool {
 	r := i.rate[name]
-	if r == 0 || i.rng.Float64() >= r {
+	if r == 0 || i.closed || i.rng.Float64() >= r {
 		return false
 	}
 	if i.cfg.Struck != nil {
@@ -66,7 +71,9 @@ func (i *Injector) strikes(name string) bool {
 	return true
 }
 
-// Sink returns a sink that passes events on to next, except for what strikes.
+// Sink returns a sink that passes events on to next, except for what strikes. Call
+// it once, before the first event. next is called from the caller's goroutine and
+// from the Injector's own, and must not block.
 func (i *Injector) Sink(next transport.Sink) transport.Sink {
 	i.next = next
 	return func(ev transport.Event) {
@@ -99,10 +106,6 @@ func kindOf(payload []byte) string {
 
 func (i *Injector) notice(ev transport.Event) {
 	i.mu.Lock()
-	if i.closed {
-		i.mu.Unlock()
-		return
-	}
 	if k := kindOf(ev.Payload); k != "" && i.strikes(k) {
 		i.mu.Unlock()
 		return
@@ -169,7 +172,8 @@ func (i *Injector) later(d time.Duration, f func()) {
 	})
 }
 
-// Close stops new strikes and waits for late writes and late notices.
+// Close stops new strikes and waits until the late notices are delivered and the
+// late writes posted. After it the Injector is transparent.
 func (i *Injector) Close() {
 	i.mu.Lock()
 	i.closed = true
@@ -227,9 +231,9 @@ func (p *poster) Post(peer string, src []byte, dst transport.Target) (transport.
 	}
 	switch p.fault {
 	case LateWrite:
-		return p.own(peer, src, dst, p.in.cfg.Deadline+p.in.cfg.Deadline/4, false), nil
+		return p.own(peer, src, dst, p.in.cfg.Deadline+p.in.cfg.Deadline/4, false)
 	case BreakOrder:
-		return p.own(peer, src, dst, 40*time.Millisecond, true), nil
+		return p.own(peer, src, dst, 40*time.Millisecond, true)
 	}
 	// break-release: the write is done properly, and then once more.
 	id, err := p.Poster.Post(peer, src, dst)
@@ -254,10 +258,13 @@ func (p *poster) Release(id transport.WriteID) error {
 
 // own posts after d under an id of the injector. With lie, the end is reported at
 // once instead of when it happens.
-func (p *poster) own(peer string, src []byte, dst transport.Target, d time.Duration, lie bool) transport.WriteID {
+func (p *poster) own(peer string, src []byte, dst transport.Target, d time.Duration, lie bool) (transport.WriteID, error) {
 	in := p.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.closed {
+		return p.Poster.Post(peer, src, dst)
+	}
 	in.nextID++
 	id := in.nextID
 	if lie {
@@ -265,7 +272,7 @@ func (p *poster) own(peer string, src []byte, dst transport.Target, d time.Durat
 			in.next(transport.Event{Kind: transport.WriteEnded, Peer: peer, Write: id, Status: transport.Done})
 		})
 		in.later(d, func() { p.hidden(peer, src, dst) })
-		return id
+		return id, nil
 	}
 	in.later(d, func() {
 		in.mu.Lock()
@@ -278,7 +285,7 @@ func (p *poster) own(peer string, src []byte, dst transport.Target, d time.Durat
 			in.next(transport.Event{Kind: transport.WriteEnded, Peer: peer, Write: id, Status: transport.Broken, Err: err})
 		}
 	})
-	return id
+	return id, nil
 }
 
 // hidden is a write whose end nobody is told.

@@ -33,6 +33,7 @@ type CTX struct {
 	reg     *registry.Registry
 	records map[uint64]*ctxRecord
 	queue   []uint64 // waiting for blocks and a slot, first come first served
+	meeting int      // first contacts under way
 	bytes   atomic.Int64
 	onEnd   func(Outcome)
 	buf     []ctx.Effect

@@ -65,12 +65,49 @@ func (c *CTX) notice(ev transport.Event) {
 		c.refuse(ev.Peer, "sender-mismatch", "KS-V1-13", nil)
 		return
 	}
+	if k, ok := c.agent.(connecter); ok && !k.Connected(ev.Peer) {
+		c.meet(ev.Peer, req)
+		return
+	}
+	c.request(ev.Peer, req)
+}
+
+// connecter is what an agent has to which notices may come from peers that it
+// cannot answer yet.
+type connecter interface{ Connected(peer string) bool }
+
+// maxMeeting bounds the first contacts under way.
+const maxMeeting = 64
+
+// meet makes the sender of a request reachable in a worker and then goes on with
+// the request.
+func (c *CTX) meet(from string, req *native.RequestAndBufferInfo) {
+	if c.meeting == maxMeeting {
+		c.refuse(from, "too-many-peers", "KS-SEC-3", nil)
+		return
+	}
+	c.meeting++
+	c.group.Go(func() {
+		err := c.agent.AddPeer(from, req.Address, req.Metadata)
+		c.loop.Post(func() {
+			c.meeting--
+			if err != nil {
+				c.refuse(from, "bad-metadata", "KS-BACK-14", err)
+				return
+			}
+			c.request(from, req)
+		})
+	})
+}
+
+// request judges a request whose sender can be answered.
+func (c *CTX) request(from string, req *native.RequestAndBufferInfo) {
 	id := req.Info.RequestID
 	active, answer, why := c.reg.Look(id)
 	if !active {
-		c.refuse(ev.Peer, why, "KS-V1-3", nil)
+		c.refuse(from, why, "KS-V1-3", nil)
 		if answer == registry.Reject {
-			c.send(ev.Peer, native.AppendReady, native.Ready{AgentName: ev.Peer, Tag: native.DataTag(id)})
+			c.send(from, native.AppendReady, native.Ready{AgentName: from, Tag: native.DataTag(id)})
 		}
 		return
 	}
@@ -80,11 +117,11 @@ func (c *CTX) notice(ev transport.Event) {
 		c.step(r, ctx.Input{Kind: ctx.Request, Edge: 0})
 		return
 	}
-	reason, req2, err := c.judge(r, ev.Peer, req)
+	reason, req2, err := c.judge(r, from, req)
 	if reason != sm.ReasonNone {
-		c.refuse(ev.Peer, reason, req2, err)
+		c.refuse(from, reason, req2, err)
 	}
-	r.peer = ev.Peer
+	r.peer = from
 	c.step(r, ctx.Input{Kind: ctx.Request, Edge: 0, Value: reason == sm.ReasonNone, Reason: reason})
 }
 

@@ -39,8 +39,10 @@ type peer struct {
 	tags          *tag.Table
 	// up says that the transport knows it; dialing that a worker is at it.
 	up, dialing, gone bool
-	failed            error
-	open              int
+	// answered: a ready or sync of it arrived, so it knows this agent.
+	answered bool
+	failed   error
+	open     int
 }
 
 type genRecord struct {

@@ -181,6 +181,17 @@ func (g *GEN) ask(r *genRecord) gen.Kind {
 	ks := r.hand.KVSettle
 	n := len(r.plan.NewBlocks())
 	mem := g.slotMem(r.bind.Slot)
+	// Until CTX has answered once, it may not have heard of this agent: a request that
+	// is lost or cancelled must not take the only copy with it (KS-V1-23).
+	var metadata []byte
+	var err error
+	if !r.peer.answered {
+		metadata, err = g.agent.Metadata()
+	}
+	if err != nil {
+		r.message = err.Error()
+		return gen.PublishError
+	}
 	msg, err := native.AppendRequest(nil, native.RequestAndBufferInfo{
 		AgentName: g.name, Address: g.agent.Address(),
 		Info: native.RequestInfo{RequestID: r.id, IndexFromEnd: int32(n - 1),
@@ -188,7 +199,8 @@ func (g *GEN) ask(r *genRecord) gen.Kind {
 			State:        g.state},
 		Buffers: []native.MemoryDesc{{Addr: g.region.Addr + uint64(r.bind.Slot)*uint64(g.cfg.SlotBytes),
 			Len: uint64(len(mem)), Device: g.region.Device}},
-		Kinds: []native.BufferKind{native.KV},
+		Kinds:       []native.BufferKind{native.KV},
+		HasMetadata: len(metadata) > 0, Metadata: metadata,
 	})
 	if err == nil {
 		err = g.agent.Notify(r.peer.name, msg)
@@ -262,6 +274,7 @@ func (g *GEN) notice(ev transport.Event) {
 		g.refuse(ev.Peer, "sender-mismatch", "KS-V1-13", nil)
 		return
 	}
+	p.answered = true
 	if r := g.match(p, t, n.Kind); r != nil {
 		g.step(r, in)
 		return

@@ -177,6 +177,7 @@ func (s *shake) finish() error {
 			close(old.gone)
 		}
 		a.peers[name] = p
+		delete(a.joins, name) // a name counts once
 	}
 	if name == a.cfg.Name {
 		p.deliver = &a.deliverSelf

@@ -222,7 +222,7 @@ func TestMemoryThatIsNotProvenIsRefused(t *testing.T) {
 		return fd
 	}
 	file := func(t *testing.T, dir string) int {
-		f, err := os.Create(filepath.Join(dir, "kvsettle-shm-test"))
+		f, err := os.Create(filepath.Join(dir, "shm-hostile-test"))
 		require.NoError(t, err)
 		t.Cleanup(func() { f.Close(); os.Remove(f.Name()) })
 		require.NoError(t, f.Truncate(1<<20))

@@ -1,23 +1,37 @@
 package work
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/kvsettle/kvsettle/nixlimpl/kv"
 	"github.com/kvsettle/kvsettle/nixlimpl/transport"
 )
 
-// Poster is the part of an agent that a transfer needs.
+// Poster is the part of a transport.Agent that a transfer needs, with the same
+// contract: src stays unchanged until the write's end, an error of Post means that
+// nothing was started, and each write ends exactly once. It must not report an end
+// from inside Post.
 type Poster interface {
 	Post(peer string, src []byte, dst transport.Target) (transport.WriteID, error)
 	Release(transport.WriteID) error
 }
 
+// Errors of a transfer, besides those of Gather and of the Poster.
+var (
+	// ErrBadTransfer: the fields of the Transfer do not fit each other.
+	ErrBadTransfer = errors.New("bad-transfer")
+	// ErrStopped is the cause of a Stop that gave none.
+	ErrStopped = errors.New("transfer-stopped")
+)
+
 // Transfer is one edge's data on the source side: blocks are gathered chunk by
 // chunk into a ring of staging positions and written from there. A position is
 // used again only after the final success of the write that read it.
 type Transfer struct {
-	// Peer and Dst say where to; Dst.Len is at least Layout.Bytes().
+	// Peer and Dst say where to; Dst.Len is at least Layout.Bytes(), or nothing is
+	// posted and End gets ErrBadTransfer. The same holds for the fields below.
 	Peer string
 	Dst  transport.Target
 	// Layout, Pool and Blocks say what. The blocks stay pinned by the caller until End.
@@ -30,10 +44,11 @@ type Transfer struct {
 	// Poster, if set, replaces the source's poster for this transfer.
 	Poster Poster
 	// Progress, if set, is called with the bytes of each write that reached final
-	// success.
+	// success, always before End.
 	Progress func(n int)
-	// End is called once, from a worker, when nothing posted is left: complete says
-	// that every byte reached final success; err says why not.
+	// End is called once, from any goroutine and perhaps before Start or Stop has
+	// returned, when nothing posted is left: complete says that every byte reached
+	// final success; err says why not.
 	End func(complete bool, err error)
 
 	mu      sync.Mutex
@@ -43,6 +58,7 @@ type Transfer struct {
 	gather  int // gathers under way
 	stopped bool
 	release bool
+	why     error // of the first Stop
 	failed  error
 	ended   bool
 }
@@ -67,9 +83,15 @@ func NewSource(g *Group, p Poster) *Source {
 	return &Source{group: g, post: p, byWrite: make(map[transport.WriteID]*Transfer), early: make(map[transport.WriteID]transport.Event)}
 }
 
-// Start begins t. It must be called once per transfer.
+// Start begins t. It must be called once per transfer; its exported fields are not
+// changed after that.
 func (s *Source) Start(t *Transfer) {
-	n := max(len(t.Staging)/t.Chunk, 1)
+	if err := t.check(); err != nil {
+		t.stopped, t.failed = true, err
+		s.finish(t)
+		return
+	}
+	n := len(t.Staging) / t.Chunk
 	t.posted = make(map[transport.WriteID]piece)
 	if t.Poster == nil {
 		t.Poster = s.post
@@ -80,10 +102,32 @@ func (s *Source) Start(t *Transfer) {
 	s.more(t)
 }
 
-// Stop makes t post nothing more. End follows when nothing posted is left.
+// check says whether the parts of a transfer fit each other.
+func (t *Transfer) check() error {
+	size := t.Layout.Bytes()
+	switch {
+	case t.Chunk <= 0 || len(t.Staging) < t.Chunk:
+		return fmt.Errorf("%w: chunks of %d bytes in a slot of %d", ErrBadTransfer, t.Chunk, len(t.Staging))
+	case t.Pool == nil || t.Layout.Blocks < 0 || len(t.Blocks) != t.Layout.Blocks:
+		return fmt.Errorf("%w: layout of %d blocks, %d listed", ErrBadTransfer, t.Layout.Blocks, len(t.Blocks))
+	case t.Dst.Len < uint64(size):
+		return fmt.Errorf("%w: %d bytes to a target of %d", ErrBadTransfer, size, t.Dst.Len)
+	}
+	return nil
+}
+
+// Stop makes t post nothing more; a post that has begun counts as posted. End
+// follows when nothing posted is left, with why unless all was posted by then and
+// reaches final success.
 func (s *Source) Stop(t *Transfer, why error) {
+	if why == nil {
+		why = ErrStopped
+	}
 	t.mu.Lock()
 	t.stopped = true
+	if t.why == nil {
+		t.why = why
+	}
 	if t.failed == nil && t.off < t.Layout.Bytes() {
 		t.failed = why
 	}
@@ -124,20 +168,23 @@ func (s *Source) WriteEnded(ev transport.Event) {
 func (s *Source) ended(t *Transfer, ev transport.Event) {
 	t.mu.Lock()
 	p, ok := t.posted[ev.Write]
-	if ok {
-		delete(t.posted, ev.Write)
-		t.ring = append(t.ring, p.pos)
-	}
-	if ev.Status != transport.Done && t.failed == nil {
-		t.failed, t.stopped = ev.Err, true
-		if t.failed == nil {
-			t.failed = transport.ErrPeerGone
-		}
-	}
 	t.mu.Unlock()
 	if ok && ev.Status == transport.Done && t.Progress != nil {
 		t.Progress(p.n)
 	}
+	t.mu.Lock()
+	delete(t.posted, ev.Write)
+	if ok && ev.Status == transport.Done {
+		t.ring = append(t.ring, p.pos)
+	}
+	if ev.Status != transport.Done {
+		err := ev.Err
+		if err == nil {
+			err = transport.ErrPeerGone
+		}
+		t.fail(err)
+	}
+	t.mu.Unlock()
 	s.more(t)
 }
 
@@ -160,7 +207,7 @@ func (s *Source) more(t *Transfer) {
 	if !s.group.Go(func() { s.chunk(t, pos, off, n) }) {
 		t.mu.Lock()
 		t.gather--
-		t.stopped, t.failed = true, transport.ErrClosed
+		t.fail(transport.ErrClosed)
 		t.mu.Unlock()
 		s.finish(t)
 		return
@@ -174,23 +221,20 @@ func (s *Source) chunk(t *Transfer, pos, off, n int) {
 	src := t.Staging[pos*t.Chunk : pos*t.Chunk+n]
 	err := t.Layout.Gather(src, t.Pool, t.Blocks, off, n)
 	t.mu.Lock()
-	stopped := t.stopped
+	if err == nil && t.stopped {
+		if err = t.failed; err == nil {
+			err = t.why
+		}
+	}
 	t.mu.Unlock()
 	var id transport.WriteID
-	if err == nil && !stopped {
+	if err == nil {
 		id, err = t.Poster.Post(t.Peer, src, transport.Target{Addr: t.Dst.Addr + uint64(off), Len: uint64(n), Device: t.Dst.Device})
 	}
 	t.mu.Lock()
 	t.gather--
-	if err != nil || stopped {
-		t.ring = append(t.ring, pos)
-		t.stopped = true
-		if t.failed == nil {
-			t.failed = err
-		}
-		if t.failed == nil {
-			t.failed = transport.ErrPeerGone
-		}
+	if err != nil {
+		t.fail(err)
 		t.mu.Unlock()
 		s.finish(t)
 		return
@@ -211,6 +255,14 @@ func (s *Source) chunk(t *Transfer, pos, off, n int) {
 	}
 	if early {
 		s.ended(t, ev)
+	}
+}
+
+// fail keeps the first cause and posts nothing more; t.mu is held.
+func (t *Transfer) fail(err error) {
+	t.stopped = true
+	if t.failed == nil {
+		t.failed = err
 	}
 }
 

@@ -37,13 +37,15 @@ func (g *Group) Go(f func()) bool {
 	return true
 }
 
-// Split runs part over [0, n) in pieces of at most grain, in parallel, and calls
-// done once after the last piece, from a worker. It reports false after Close.
+// Split runs part over [0, n) in pieces of at most grain (at least 1), in parallel,
+// and calls done once after the last piece, from a worker. Nothing to do calls done
+// alone. It reports false after Close: then neither is called.
 func (g *Group) Split(n, grain int, part func(lo, hi int), done func()) bool {
-	pieces := (n + grain - 1) / grain
-	if pieces <= 0 {
+	if n <= 0 {
 		return g.Go(done)
 	}
+	grain = max(grain, 1)
+	pieces := (n-1)/grain + 1
 	var mu sync.Mutex
 	left := pieces
 	g.mu.Lock()
@@ -69,7 +71,8 @@ func (g *Group) Split(n, grain int, part func(lo, hi int), done func()) bool {
 	return true
 }
 
-// Close runs what is queued, then ends the workers and waits for them.
+// Close runs what is queued, then ends the workers and waits for them. A worker
+// must not call it.
 func (g *Group) Close() {
 	g.mu.Lock()
 	g.closed = true

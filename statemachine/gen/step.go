@@ -188,10 +188,12 @@ func (m Machine) answer(in Input, dst []Effect) (Machine, []Effect, error) {
 
 func (m Machine) sync(in Input, dst []Effect) (Machine, []Effect, error) {
 	bit := uint64(1) << in.Edge
-	if m.asked&bit == 0 || m.synced&bit != 0 {
+	switch {
+	case m.asked&bit == 0:
+		return m, append(dst, Effect{Kind: Stray, Edge: in.Edge, Reason: sm.UnknownEdge}), nil
+	case m.synced&bit != 0:
 		return m, append(dst, Effect{Kind: Stray, Edge: in.Edge, Reason: sm.DuplicateID}), nil
-	}
-	if m.refused&bit != 0 {
+	case m.refused&bit != 0:
 		return m.conflict(in.Edge, dst)
 	}
 	// A sync is sent only after the write, and the write only after ready=true: it
@@ -381,15 +383,13 @@ func (m Machine) retired(dst []Effect) (Machine, []Effect, error) {
 	return m, dst, nil
 }
 
-// letGo frees the slot on proof and quarantines it without. A request that is just
-// being handed to the transport may still be refused by it; until that is known the
-// slot stays in quarantine.
+// letGo frees the slot on proof and quarantines it without.
 func (m Machine) letGo(dst []Effect) (Machine, []Effect) {
 	switch {
 	case !m.hasSlot:
 		m.state = Retired
 		return m, dst
-	case m.isProven() && (m.state != Publishing || m.next >= m.edges):
+	case m.isProven():
 		m.state, m.hasSlot = Retired, false
 		return m, append(dst, Effect{Kind: ReleaseSlot, Binding: m.binding, Proof: m.proof()}, Effect{Kind: EndTag})
 	}

@@ -130,7 +130,7 @@ func TestDumpDefects(t *testing.T) {
 		"empty":        {"", ErrTruncated, ""},
 		"cut":          {head + "1 [label=\"x = 0\",style = filled]\n", ErrTruncated, ""},
 		"cut in state": {head + "1 [label=\"x = ", ErrUnusable, "line 2"},
-		"no label":     {head + "1 -> 2 [color=red]\n}\n", ErrUnusable, "action label"},
+		"unlabelled":   {head + "1 -> 2 [color=red]\n}\n", ErrUnusable, "action label"},
 		"no graph":     {"hello\n", ErrUnusable, "line 1"},
 		"no target":    {head + "1 -> x\n}\n", ErrUnusable, "target"},
 	} {

@@ -6,15 +6,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kvsettle/kvsettle/wire/identity"
-	"github.com/kvsettle/kvsettle/wire/internal/pbbench"
+	"github.com/kvsettle/kvsettle/wire/internal/pbtest"
 	"github.com/kvsettle/kvsettle/wire/native"
 )
 
 // Each pair of benchmarks decodes a message and encodes it again, ours with all
 // checks on, the other as protobuf-go does the same fields.
 
-func pbKey(k *identity.TransferKey) *pbbench.Key {
-	return &pbbench.Key{
+func pbKey(k *identity.TransferKey) *pbtest.Key {
+	return &pbtest.Key{
 		CtxRequestId: k.Ticket.RequestID, CtxInstanceEpoch: k.Ticket.InstanceEpoch, CtxAttempt: k.Ticket.Attempt,
 		GenAttempt: k.GenAttempt, Direction: uint32(k.Ticket.Direction), SourceRank: k.SourceRank,
 		DestinationRank: k.DestinationRank, SourceInstanceEpoch: k.SourceEpoch, DestinationInstanceEpoch: k.DestinationEpoch,
@@ -22,7 +22,7 @@ func pbKey(k *identity.TransferKey) *pbbench.Key {
 	}
 }
 
-func benchProto(b *testing.B, m *pbbench.Envelope) {
+func benchProto(b *testing.B, m *pbtest.Envelope) {
 	raw, err := proto.Marshal(m)
 	if err != nil {
 		b.Fatal(err)
@@ -30,7 +30,7 @@ func benchProto(b *testing.B, m *pbbench.Envelope) {
 	buf := make([]byte, 0, 2*len(raw))
 	b.ReportAllocs()
 	for b.Loop() {
-		var got pbbench.Envelope
+		var got pbtest.Envelope
 		if err := proto.Unmarshal(raw, &got); err != nil {
 			b.Fatal(err)
 		}
@@ -64,8 +64,8 @@ func BenchmarkTerminal(b *testing.B) {
 		}
 	})
 	b.Run("protobuf", func(b *testing.B) {
-		benchProto(b, &pbbench.Envelope{Version: 1, MessageId: m.ID, Message: &pbbench.Envelope_Terminal{
-			Terminal: &pbbench.Terminal{Key: pbKey(&m.Key), Evidence: uint32(m.Evidence)}}})
+		benchProto(b, &pbtest.Envelope{Version: 1, MessageId: m.ID, Message: &pbtest.Envelope_Terminal{
+			Terminal: &pbtest.Terminal{Key: pbKey(&m.Key), Evidence: uint32(m.Evidence)}}})
 	})
 }
 
@@ -93,8 +93,8 @@ func BenchmarkReceipt(b *testing.B) {
 		}
 	})
 	b.Run("protobuf", func(b *testing.B) {
-		benchProto(b, &pbbench.Envelope{Version: 1, MessageId: m.ID, Message: &pbbench.Envelope_Receipt{
-			Receipt: &pbbench.Receipt{Key: pbKey(&m.Key), TerminalMessageId: m.TerminalID, Evidence: uint32(m.Evidence),
+		benchProto(b, &pbtest.Envelope{Version: 1, MessageId: m.ID, Message: &pbtest.Envelope_Receipt{
+			Receipt: &pbtest.Receipt{Key: pbKey(&m.Key), TerminalMessageId: m.TerminalID, Evidence: uint32(m.Evidence),
 				PayloadSha256: m.SHA256[:]}}})
 	})
 }
@@ -124,8 +124,8 @@ func BenchmarkOpen(b *testing.B) {
 		}
 	})
 	b.Run("protobuf", func(b *testing.B) {
-		benchProto(b, &pbbench.Envelope{Version: 1, MessageId: m.ID, Message: &pbbench.Envelope_Open{
-			Open: &pbbench.Open{Key: pbKey(&m.Key), Request: m.Request}}})
+		benchProto(b, &pbtest.Envelope{Version: 1, MessageId: m.ID, Message: &pbtest.Envelope_Open{
+			Open: &pbtest.Open{Key: pbKey(&m.Key), Request: m.Request}}})
 	})
 }
 

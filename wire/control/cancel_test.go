@@ -5,10 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 )
 
 func TestCancelReasons(t *testing.T) {
+	spec.Covers(t, "KS-CTL-15")
 	for v := range uint32(8) {
 		m := Cancel{ID: 1, Key: goldenKey(), Reason: Reason(v)}
 		_, writeErr := AppendCancel(nil, plain, &m)

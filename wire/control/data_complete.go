@@ -23,7 +23,7 @@ var dataCompleteItems = of(itemKey, itemChunkIndex, itemChunkCount, itemBytes)
 
 func (d Dialect) needRecovery(typ Type, at int) error {
 	if !d.Caps.Has(descriptor.CapRecovery) {
-		return refuse(wire.ReasonBadType, reqRecovery, "control.type", at, typ.String()+" without capability bit 48")
+		return refuse(wire.ReasonBadType, reqSelected, "control.type", at, typ.String()+" without capability bit 48")
 	}
 	return nil
 }

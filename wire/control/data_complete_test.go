@@ -5,10 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 )
 
 func TestDataCompleteChunks(t *testing.T) {
+	spec.Covers(t, "KS-REC-2")
 	for _, c := range []struct {
 		index, count uint32
 		ok           bool

@@ -118,7 +118,7 @@ func ExampleAppendQuery() {
 	fmt.Println(err)
 	// Output:
 	// QUERY 5 137 bytes
-	// control.type at byte 18: bad-type: QUERY without capability bit 48 (KS-REC-2)
+	// control.type at byte 18: bad-type: QUERY without capability bit 48 (KS-REC-1)
 }
 
 func ExampleAppendStatus() {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 	"github.com/kvsettle/kvsettle/wire/internal/wiretest"
 	"github.com/kvsettle/kvsettle/wire/native"
@@ -138,6 +139,7 @@ func write(dst []byte, d Dialect, value any) ([]byte, error) {
 // TestGolden compares every message with bytes that were put together by hand, in
 // both directions.
 func TestGolden(t *testing.T) {
+	spec.Covers(t, "KS-CTL-1", "KS-CTL-12")
 	for _, m := range messages(t) {
 		b, err := write([]byte("x"), m.d, m.value)
 		require.NoError(t, err, m.name)
@@ -195,6 +197,7 @@ func TestFlips(t *testing.T) {
 
 // TestEveryPayloadFlipIsNoticedByCRC changes each payload bit and leaves the rest.
 func TestEveryPayloadFlipIsNoticedByCRC(t *testing.T) {
+	spec.Covers(t, "KS-CTL-4")
 	b := messages(t)[6].bytes()
 	for i := Overhead; i < len(b); i++ {
 		for bit := range 8 {
@@ -208,6 +211,7 @@ func TestEveryPayloadFlipIsNoticedByCRC(t *testing.T) {
 
 // TestEnvelope breaks each field of the envelope.
 func TestEnvelope(t *testing.T) {
+	spec.Covers(t, "KS-CTL-1", "KS-CTL-5", "KS-CTL-6", "KS-CTL-8")
 	good := messages(t)[6].bytes()
 	for name, c := range map[string]struct {
 		reason any

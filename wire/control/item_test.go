@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 	"github.com/kvsettle/kvsettle/wire/internal/wiretest"
 )
@@ -24,6 +25,7 @@ func requireReason(t testing.TB, want any, err error, args ...any) {
 
 // TestAnyOrder shuffles the items and puts unknown optional ones between them.
 func TestAnyOrder(t *testing.T) {
+	spec.Covers(t, "KS-CTL-12", "KS-CTL-14")
 	all := messages(t)
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom(all).Draw(t, "message")
@@ -48,6 +50,7 @@ func TestAnyOrder(t *testing.T) {
 // TestItemSets takes every item away, repeats it, marks it optional, gives it
 // another size, and adds each item that the message forbids.
 func TestItemSets(t *testing.T) {
+	spec.Covers(t, "KS-CTL-9", "KS-CTL-10", "KS-CTL-11", "KS-CTL-13", "KS-CTL-14")
 	for _, m := range messages(t) {
 		for i := range m.items {
 			err := reread(m, func(s []tlv) []tlv { return slices.Delete(s, i, i+1) })
@@ -128,6 +131,7 @@ func TestReadAsOther(t *testing.T) {
 
 // TestVersionMustBeSelected changes the version: only an OPEN is a proposal.
 func TestVersionMustBeSelected(t *testing.T) {
+	spec.Covers(t, "KS-CTL-3")
 	for _, m := range messages(t) {
 		b := frame(2, uint16(m.typ), m.id, payload(m.items...))
 		_, err := read(b, m.d)

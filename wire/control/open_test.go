@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 	"github.com/kvsettle/kvsettle/wire/internal/wiretest"
 	"github.com/kvsettle/kvsettle/wire/native"
@@ -58,6 +59,7 @@ func TestOpenRequest(t *testing.T) {
 }
 
 func TestOpenRefusesBrokenRequests(t *testing.T) {
+	spec.Covers(t, "KS-CTL-18")
 	open := goldenOpen(t, 300)
 	for n := range open.Request {
 		m := open
@@ -76,6 +78,7 @@ func TestOpenRefusesBrokenRequests(t *testing.T) {
 }
 
 func TestOpenAtTheBound(t *testing.T) {
+	spec.Covers(t, "KS-CTL-6")
 	open := goldenOpen(t, MaxRequest)
 	require.Len(t, open.Request, MaxRequest)
 	b, err := AppendOpen(nil, plain, &open)

@@ -5,10 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 )
 
 func TestQueryNeedsBit48(t *testing.T) {
+	spec.Covers(t, "KS-REC-2")
 	m := Query{ID: 1, Key: goldenKey()}
 	for _, d := range []Dialect{plain, quiesces} {
 		_, err := AppendQuery(nil, d, &m)

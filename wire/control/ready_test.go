@@ -5,11 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 )
 
 // TestReadyRules lists what a READY may hold, written and read.
 func TestReadyRules(t *testing.T) {
+	spec.Covers(t, "KS-CTL-15", "KS-CTL-16", "KS-REC-3")
 	k, ok := keyItem(), any(nil)
 	decision := func(v byte) tlv { return tlv{3, 1, []byte{v}} }
 	evidence := func(v byte) tlv { return tlv{5, 1, []byte{v}} }

@@ -17,7 +17,8 @@ const (
 	reqReady      = "KS-CTL-16" // READY and its evidence
 	reqRequest    = "KS-CTL-18" // bounded walk of the embedded request
 	reqAckID      = "KS-SET-9"  // echoed message id of a receipt
-	reqRecovery   = "KS-REC-2"  // experimental types
+	reqSelected   = "KS-REC-1"  // experimental types only where selected
+	reqRecovery   = "KS-REC-2"  // experimental messages
 	reqContract   = "KS-REC-3"  // contract and retention in READY
 	reqChunks     = "KS-REC-4"  // chunk index and count
 )

@@ -5,10 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 )
 
 func TestStatusStates(t *testing.T) {
+	spec.Covers(t, "KS-REC-2")
 	for v := range 256 {
 		m := Status{ID: 1, Key: goldenKey(), State: SourceState(v), QueryID: 9}
 		_, writeErr := AppendStatus(nil, recovers, &m)

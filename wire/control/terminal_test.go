@@ -5,10 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 )
 
 func TestTerminalEvidence(t *testing.T) {
+	spec.Covers(t, "KS-CTL-15")
 	for v := range 256 {
 		e := Evidence(v)
 		for _, d := range []Dialect{plain, recovers, quiesces} {

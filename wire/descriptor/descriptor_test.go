@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 	"github.com/kvsettle/kvsettle/wire/internal/wiretest"
 )
@@ -65,6 +66,7 @@ func TestRoundTrip(t *testing.T) {
 // TestNumbersAgree compares ParseNumber with strconv, whose answers agree with
 // upstream's parser on every vector.
 func TestNumbersAgree(t *testing.T) {
+	spec.Covers(t, "KS-DESC-5")
 	rapid.Check(t, func(t *rapid.T) {
 		base := rapid.SampledFrom([]int{10, 16}).Draw(t, "base")
 		s := rapid.StringOfN(rapid.RuneFrom([]rune("0123456789abcdefABCDEF_+-x ")), 0, 24, -1).Draw(t, "s")
@@ -80,6 +82,7 @@ func TestNumbersAgree(t *testing.T) {
 }
 
 func TestV2Classes(t *testing.T) {
+	spec.Covers(t, "KS-DESC-16", "KS-DESC-19", "KS-DESC-20")
 	for _, c := range []struct {
 		payload string
 		class   Class
@@ -117,6 +120,7 @@ func TestV2Classes(t *testing.T) {
 }
 
 func TestLastMarkerWins(t *testing.T) {
+	spec.Covers(t, "KS-DESC-23")
 	v1 := string(AppendRaw(nil, Default(Enabled, 5)))
 	v2 := string(AppendRaw(nil, Descriptor{Min: 1, Max: 1, Caps: 7, Mode: Enabled, Token: 6, ABI: 1, Schema: 2}))
 	d, s, _ := Parse("h" + v1 + v2)
@@ -129,7 +133,19 @@ func TestLastMarkerWins(t *testing.T) {
 	require.Equal(t, Missing, s)
 }
 
+// TestStrangers reads each form with the other's reader.
+func TestStrangers(t *testing.T) {
+	spec.Covers(t, "KS-DESC-25")
+	_, s, c := ParseV1(string(AppendOld([]byte("h"), Default(Enabled, 5))))
+	require.Equal(t, Missing, s)
+	require.Equal(t, ClassMissing, c)
+	_, s, c = ParseOld(string(AppendRaw([]byte("h"), Default(Enabled, 5))))
+	require.Equal(t, Missing, s)
+	require.Equal(t, ClassMissing, c)
+}
+
 func TestWriterRefuses(t *testing.T) {
+	spec.Covers(t, "KS-DESC-13", "KS-DESC-18")
 	good := Descriptor{Min: 1, Max: 1, Caps: 7, Mode: Enabled, Token: 6, ABI: 1, Schema: 2}
 	for name, broken := range map[string]func(*Descriptor){
 		"min":      func(d *Descriptor) { d.Min = 0 },
@@ -156,6 +172,7 @@ func TestWriterRefuses(t *testing.T) {
 }
 
 func TestToken(t *testing.T) {
+	spec.Covers(t, "KS-DESC-17")
 	require.NotZero(t, Token(""))
 	require.Equal(t, uint64(fnvOffset), Token(""))
 	require.NotEqual(t, Token("a"), Token("b"))
@@ -170,7 +187,7 @@ func TestParseDoesNotAllocate(t *testing.T) {
 			ParseV2(n)
 			ParseOld(n)
 			Base(n)
-			Token(n)
+			_ = Token(n)
 		}
 	}))
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/kvsettle/kvsettle/spec"
 )
 
 type vectorDescriptor struct {
@@ -68,6 +70,7 @@ func number(t *testing.T, s string, bits int) uint64 {
 // TestVectors runs every command of the shared file that concerns one name. The
 // validate commands belong to negotiation, which has its own test over the file.
 func TestVectors(t *testing.T) {
+	spec.Covers(t, "KS-DESC-1", "KS-DESC-2", "KS-DESC-3", "KS-DESC-4", "KS-DESC-5", "KS-DESC-6", "KS-DESC-7", "KS-DESC-8", "KS-DESC-9", "KS-DESC-10", "KS-DESC-11", "KS-DESC-12", "KS-DESC-17", "KS-DESC-24")
 	f, err := os.Open("testdata/descriptor_v1.jsonl")
 	require.NoError(t, err)
 	defer f.Close()

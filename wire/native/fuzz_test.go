@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 	"github.com/kvsettle/kvsettle/wire/internal/wiretest"
 )
@@ -59,9 +60,7 @@ func seedsOf(t testing.TB, typ string, p Profile) [][]byte {
 	}
 	all = append(all, wiretest.Broken(all[0])...)
 	if typ == "NotificationInfo" {
-		for _, h := range hostile() {
-			all = append(all, h)
-		}
+		all = append(all, hostile()...)
 	}
 	return all
 }
@@ -92,6 +91,7 @@ func TestSeeds(t *testing.T) {
 }
 
 func TestAllocationBound(t *testing.T) {
+	spec.Covers(t, "KS-NAT-4", "KS-NAT-17")
 	for _, g := range targets {
 		inputs := append(wiretest.Corpus(t, g.name), hostile()...)
 		inputs = append(inputs, wide(g.typ)...)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/kvsettle/kvsettle/spec"
 )
 
 // trip checks that a value survives encoding behind other bytes and decoding.
@@ -25,6 +27,7 @@ func sound[T any](f func([]byte, T) []byte) func([]byte, *T) ([]byte, error) {
 }
 
 func TestRoundTrip(t *testing.T) {
+	spec.Covers(t, "KS-NAT-8", "KS-NAT-10")
 	t.Run("AgentState", func(t *testing.T) { trip(t, genAgent, sound(AppendAgent), DecodeAgent) })
 	t.Run("CommState", func(t *testing.T) { trip(t, genComm, AppendComm, DecodeComm) })
 	t.Run("MemoryDesc", func(t *testing.T) { trip(t, genMemory, sound(AppendMemoryDesc), DecodeMemoryDesc) })
@@ -81,6 +84,14 @@ func TestWalkAgrees(t *testing.T) {
 		requireAgreement(t, b)
 	})
 	body := goldenRequest(t)
+	for i := range body {
+		requireAgreement(t, body[:i])
+		for bit := range 8 {
+			body[i] ^= 1 << bit
+			requireAgreement(t, body)
+			body[i] ^= 1 << bit
+		}
+	}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		if WalkRequest(body, DefaultLimits()) != nil {
 			panic("refused")
@@ -105,6 +116,7 @@ func requireAgreement(t require.TestingT, b []byte) {
 }
 
 func TestEncodersRefuse(t *testing.T) {
+	spec.Covers(t, "KS-NAT-7", "KS-NAT-9")
 	some := []int32{1}
 	for name, enc := range map[string]func([]byte) ([]byte, error){
 		"empty comm":   func(b []byte) ([]byte, error) { return AppendComm(b, &CommState{}) },

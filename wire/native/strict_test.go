@@ -2,6 +2,7 @@ package native
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 	"github.com/kvsettle/kvsettle/wire/internal/wiretest"
 )
@@ -22,6 +24,7 @@ func requireRefused(t testing.TB, err error, n int) *wire.Error {
 // and without a failed stream, and write it back; a bool above 1 is refused
 // although upstream carried it.
 func TestDecodeCases(t *testing.T) {
+	spec.Covers(t, "KS-NAT-5", "KS-NAT-6", "KS-NAT-7")
 	f, err := os.Open("testdata/native_decode_cases.jsonl")
 	require.NoError(t, err)
 	defer f.Close()
@@ -63,8 +66,23 @@ func TestDecodeCases(t *testing.T) {
 	require.Equal(t, len(want), ran)
 }
 
+// TestCommIndex gives every index that is no list, with and without something
+// behind it.
+func TestCommIndex(t *testing.T) {
+	for _, index := range []uint64{0, 4, 5, 1<<32 | 1, 1 << 63} {
+		head := binary.LittleEndian.AppendUint64([]byte{0, 0, 0, 0}, index)
+		for _, b := range [][]byte{head, append(head, make([]byte, 8)...)} {
+			_, err := DecodeComm(b)
+			e := requireRefused(t, err, len(b))
+			require.Equal(t, wire.ReasonBadIndex, e.Reason)
+			require.Equal(t, 4, e.Offset)
+		}
+	}
+}
+
 // TestCuts cuts every vector at every byte and adds one.
 func TestCuts(t *testing.T) {
+	spec.Covers(t, "KS-NAT-2", "KS-NAT-14", "KS-NAT-16")
 	cuts := 0
 	for file, p := range vectorFiles {
 		for _, v := range loadVectors(t, file) {
@@ -83,6 +101,7 @@ func TestCuts(t *testing.T) {
 
 // TestProfilesAreNotGuessed decodes each profile's states as the other's.
 func TestProfilesAreNotGuessed(t *testing.T) {
+	spec.Covers(t, "KS-NAT-1", "KS-NAT-11")
 	for file, p := range vectorFiles {
 		for _, v := range loadVectors(t, file) {
 			if v.Type == "CacheState" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 )
 
@@ -25,6 +26,7 @@ func validRequest() RequestAndBufferInfo {
 }
 
 func TestValidate(t *testing.T) {
+	spec.Covers(t, "KS-NAT-12", "KS-NAT-13", "KS-NAT-18", "KS-NAT-20")
 	valid := validRequest()
 	require.NoError(t, valid.Validate())
 	for name, c := range map[string]struct {
@@ -59,6 +61,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestValidateCache(t *testing.T) {
+	spec.Covers(t, "KS-NAT-18", "KS-NAT-19")
 	for name, c := range map[string]struct {
 		req    string
 		change func(*CacheState)
@@ -106,6 +109,7 @@ func TestValidateComm(t *testing.T) {
 }
 
 func TestTags(t *testing.T) {
+	spec.Covers(t, "KS-TAG-1", "KS-TAG-6")
 	require.EqualValues(t, 10795, DataTag(42))
 	require.EqualValues(t, 43, DataTag(0))
 	require.EqualValues(t, 1048363, DataTag(math.MaxUint64))
@@ -123,6 +127,7 @@ func TestTags(t *testing.T) {
 }
 
 func TestAddress(t *testing.T) {
+	spec.Covers(t, "KS-NAT-21")
 	require.NoError(t, ValidateAddress("10.0.0.1:80"))
 	requireRefused(t, ValidateAddress("[::1]:80"), 0)
 	requireRefused(t, ValidateAddress("/run/socket"), 0)

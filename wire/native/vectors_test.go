@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
 )
 
@@ -120,6 +121,7 @@ var vectorFiles = map[string]Profile{"native_2026mid.jsonl": Mid2026, "native_20
 // TestVectors decodes every upstream vector, compares every field with the
 // upstream description of it and encodes it again.
 func TestVectors(t *testing.T) {
+	spec.Covers(t, "KS-NAT-3", "KS-NAT-10", "KS-CTL-2")
 	total := 0
 	for file, p := range vectorFiles {
 		for _, v := range loadVectors(t, file) {

@@ -163,6 +163,7 @@ var itemNames = [7]string{
 func (t *Trailer) read(p []byte, base int) error {
 	be := binary.BigEndian
 	var seen uint8
+	var at [7]int
 	for off := 0; off < len(p); {
 		if len(p)-off < tlvHeader {
 			return refuse(wire.ReasonShortInput, reqItem, "ticket.item", base+off, "header cut")
@@ -196,6 +197,7 @@ func (t *Trailer) read(p []byte, base int) error {
 			return refuse(wire.ReasonBadLength, reqItem, name, base+off+4, strconv.FormatInt(n, 10))
 		}
 		seen |= 1 << kind
+		at[kind] = base + off
 		switch kind {
 		case 1:
 			t.Ticket.RequestID = be.Uint64(v)
@@ -217,11 +219,28 @@ func (t *Trailer) read(p []byte, base int) error {
 			return refuse(wire.ReasonMissing, reqItems, itemNames[kind], base+len(p), "")
 		}
 	}
-	if err := t.check(); err != nil {
-		return err
+	return t.checkRead(&at)
+}
+
+// checkRead refuses values that may not stand in a trailer, at the offsets of
+// their items.
+func (t *Trailer) checkRead(at *[7]int) error {
+	bad := func(kind int, reason spec.Reason, req string) error {
+		return refuse(reason, req, itemNames[kind], at[kind]+tlvHeader, "")
 	}
-	_, err := Profile(t.ABI)
-	return err
+	switch {
+	case t.Ticket.InstanceEpoch == 0:
+		return bad(2, wire.ReasonBadValue, reqTicket)
+	case t.Ticket.Attempt == 0:
+		return bad(3, wire.ReasonBadValue, reqTicket)
+	case t.Ticket.Direction != identity.CTXToGEN:
+		return bad(4, wire.ReasonBadValue, reqDirection)
+	case t.ABI == 0:
+		return bad(6, wire.ReasonBadValue, reqItems)
+	case t.ABI != ABI1:
+		return bad(6, wire.ReasonBadVersion, reqABI)
+	}
+	return nil
 }
 
 // Decode splits an opaque state and reads the native prefix in the profile that

@@ -36,7 +36,9 @@ func runDemo(args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&o.GENMode, "gen-mode", o.GENMode, "GEN: on, off or legacy; empty: as for CTX")
 	fs.DurationVar(&o.Deadline, "deadline", o.Deadline, "request deadline, GEN send to verified")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
-	fs.StringVar(&o.Transport, "transport", o.Transport, "transport: shm")
+	fs.StringVar(&o.Transport, "transport", o.Transport, "transport: shm or nixl")
+	fs.StringVar(&o.Library, "nixl-library", "", "libnixl_capi.so, or a folder that holds it; empty: looked for (see doctor)")
+	fs.IntVar(&o.Listen, "nixl-listen", 0, "use NIXL's own listeners at this port and the next; they bind every interface and ask nobody who he is")
 	fs.Func("fault", "NAME[=RATE], repeatable: "+join(fault.Names()), func(s string) error {
 		f, err := fault.Parse(s)
 		if err == nil {

@@ -66,7 +66,7 @@ func Flips(t testing.TB, msg []byte, decode func([]byte) error) (accepted []int)
 			if err := decode(b); err == nil {
 				accepted = append(accepted, i)
 			} else {
-				Refused(t, err, len(b))
+				require.GreaterOrEqual(t, Refused(t, err, len(b)).Offset, 0, "%v", err)
 			}
 			b[i] ^= 1 << bit
 		}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package nixl
+
+import "time"
+
+type waiter struct{}
+
+func newWaiter() (*waiter, error) { return &waiter{}, nil }
+
+func (*waiter) sleep(d time.Duration, _ func() bool) { time.Sleep(d) }
+func (*waiter) wake()                                {}
+func (*waiter) close()                               {}

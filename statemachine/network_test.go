@@ -1,0 +1,53 @@
+package statemachine_test
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+
+	sm "github.com/kvsettle/kvsettle/statemachine"
+)
+
+// The bounds of the simulated worlds. A message is delivered within delay of its
+// sending or never. A tag rests for lifetime: a request may come late, and so may
+// the answer to it.
+const (
+	delay    sm.Time = 20
+	lifetime         = 2 * delay
+)
+
+// network loses, repeats and reorders what is sent: nothing in it happens by
+// itself, the test picks.
+type network[M any] struct{ packets []packet[M] }
+
+type packet[M any] struct {
+	message M
+	expires sm.Time
+}
+
+func (n *network[M]) send(now sm.Time, m M) {
+	n.packets = append(n.packets, packet[M]{m, now + delay})
+}
+
+// expire drops what is too old to arrive.
+func (n *network[M]) expire(now sm.Time) {
+	n.packets = slices.DeleteFunc(n.packets, func(p packet[M]) bool { return p.expires < now })
+}
+
+// act picks a message and drops it, repeats it or takes it out for delivery.
+func (n *network[M]) act(rt *rapid.T) (m M, deliver bool) {
+	if len(n.packets) == 0 {
+		return m, false
+	}
+	i := rapid.IntRange(0, len(n.packets)-1).Draw(rt, "message")
+	p := n.packets[i]
+	switch rapid.IntRange(0, 9).Draw(rt, "fate") {
+	case 0:
+		n.packets = slices.Delete(n.packets, i, i+1)
+		return m, false
+	case 1, 2: // delivered, and once more later
+		return p.message, true
+	}
+	n.packets = slices.Delete(n.packets, i, i+1)
+	return p.message, true
+}
