@@ -143,7 +143,8 @@ func (w *writersWorld) deliver() {
 }
 
 // answer lets a writer that heard a request decide; a few contradict themselves
-// afterwards, without writing.
+// while the attempt lives, without writing. (One that lies later can hit the next
+// attempt with its tag: twelve bits do not tell them apart.)
 func (w *writersWorld) answer() {
 	a := w.pick(func(a *attempt) bool { return a.told })
 	if a == nil {
@@ -162,9 +163,9 @@ func (w *writersWorld) answer() {
 			x.state = committed
 		}
 		w.net.send(w.now, word{kind: ready, of: a, edge: e, value: yes})
-	case x.state == refused && rapid.IntRange(0, 19).Draw(w.rt, "lie") == 0:
+	case x.state == refused && a.tagged && rapid.IntRange(0, 19).Draw(w.rt, "lie") == 0:
 		w.net.send(w.now, word{kind: []wordKind{ready, sync}[rapid.IntRange(0, 1).Draw(w.rt, "which")], of: a, edge: e, value: true})
-	case x.state == finished && rapid.IntRange(0, 19).Draw(w.rt, "lie") == 0:
+	case x.state == finished && a.tagged && rapid.IntRange(0, 19).Draw(w.rt, "lie") == 0:
 		w.net.send(w.now, word{kind: ready, of: a, edge: e})
 	}
 }

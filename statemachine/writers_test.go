@@ -214,7 +214,7 @@ func TestWriters(t *testing.T) {
 	ends := map[sm.Disposition]int{}
 	proven := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWritersWorld(rt, delay)
+		w := newWritersWorld(rt, lifetime)
 		w.run(rapid.IntRange(20, 200).Draw(rt, "events"))
 		w.settle()
 		for _, a := range w.attempts {

@@ -15,10 +15,11 @@ import (
 const (
 	// DefaultChunk is the size of one write in bytes.
 	DefaultChunk = 1 << 20
-	// DefaultWindow is the number of chunks in CTX's staging slot.
-	DefaultWindow = 4
 	// DefaultWorkers is the number of copying goroutines of each service.
 	DefaultWorkers = 2
+	// DefaultWindow is the number of chunks in CTX's staging slot: one for each worker,
+	// so that a chunk is written while it is still in the cache.
+	DefaultWindow = DefaultWorkers
 )
 
 // Start is the first line that a child reads.

@@ -133,7 +133,9 @@ func (r *runner) start(st Start, log *slog.Logger) (side, error) {
 		Open: func(name string, sink transport.Sink) (transport.Agent, error) {
 			switch st.Transport {
 			case "", "shm":
-				return shm.Open(shm.Config{Name: name, Logger: log, Writers: st.Workers}, r.inj.Sink(sink))
+				return shm.Open(shm.Config{Name: name, Logger: log, Writers: st.Workers,
+					// A peer that stands still for some deadlines is slow, not lost.
+					StallDeadline: max(time.Minute, 4*st.Deadline)}, r.inj.Sink(sink))
 			case "nixl":
 				return nixl.Open(nixl.Config{Name: name, Logger: log, Library: st.Library, Listen: st.Listen, ListenIP: st.ListenIP}, r.inj.Sink(sink))
 			}

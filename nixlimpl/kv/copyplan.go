@@ -45,7 +45,10 @@ func (l Layout) Scatter(src []byte, pool *Pool, blocks []BlockID, off, n int) er
 		return err
 	}
 	for src = src[:n]; len(src) > 0; {
-		src = src[copy(c.run(pool, blocks), src):]
+		to := c.run(pool, blocks)
+		k := min(len(to), len(src))
+		stream(to[:k], src[:k])
+		src = src[k:]
 	}
 	return nil
 }

@@ -93,6 +93,15 @@ func helper() int {
 			var id transport.WriteID
 			id, err = agent.Post(o.Name, region.Bytes[o.At:o.At+o.N], transport.Target{Addr: o.Addr + uint64(o.At), Len: uint64(o.N)})
 			a.ID = uint64(id)
+		case "burst": // the whole region, N times, in pieces of 1 MiB
+			for i := 0; i < o.N && err == nil; i++ {
+				for at := 0; at < helperBytes && err == nil; at += 1 << 20 {
+					_, err = agent.Post(o.Name, region.Bytes[at:at+1<<20], transport.Target{Addr: o.Addr + uint64(at), Len: 1 << 20})
+				}
+			}
+		case "releaseall":
+			for id := transport.WriteID(1); agent.Release(id) == nil; id++ {
+			}
 		case "release":
 			err = agent.Release(transport.WriteID(o.Addr))
 		case "fill":

@@ -85,7 +85,7 @@ func (b *base) open(cfg Config, remote bool, sink transport.Sink) (err error) {
 		unmapMemory(b.kvmem)
 		return fmt.Errorf("service: opening the transport: %w", err)
 	}
-	if b.region, err = b.agent.Register(cfg.Slots*cfg.SlotBytes, remote); err != nil {
+	if b.region, err = b.agent.Register(b.regionSize(), remote); err != nil {
 		_ = b.agent.Close()
 		unmapMemory(b.kvmem)
 		return fmt.Errorf("service: registering %d slots of %d bytes: %w", cfg.Slots, cfg.SlotBytes, err)
@@ -101,6 +101,8 @@ func (b *base) open(cfg Config, remote bool, sink transport.Sink) (err error) {
 			}
 		}, func() { close(done) })
 		<-done
+	} else {
+		b.stampGuards()
 	}
 	b.state = native.DataTransceiverState{
 		Comm: &native.CommState{SelfIdx: 0, Kind: native.CommAgent,
@@ -116,7 +118,7 @@ func (b *base) open(cfg Config, remote bool, sink transport.Sink) (err error) {
 }
 
 func (b *base) slotMem(i uint32) []byte {
-	at := int(i) * b.cfg.SlotBytes
+	at := b.slotAt(i)
 	return b.region.Bytes[at : at+b.cfg.SlotBytes : at+b.cfg.SlotBytes]
 }
 
@@ -217,9 +219,10 @@ func (s *stamps) stampAll(mem []byte, slot int, generation uint64) {
 	s.stamp(mem, slot, generation, 0, s.extents())
 }
 
-// sweep checks every free slot once, on the loop, at the end.
+// sweep checks every free slot once, or the guards, on the loop, at the end.
 func (b *base) sweep() {
 	if !b.cfg.Stamp {
+		b.canary += b.checkGuards()
 		return
 	}
 	for i := range b.cfg.Slots {

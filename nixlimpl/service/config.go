@@ -95,7 +95,8 @@ type Config struct {
 	// PeerReady42 is for a legacy peer that tags ready with the constant 42: at most
 	// one request is outstanding then (KS-TAG-2).
 	PeerReady42 bool
-	// Stamp checks and stamps free slots over their whole length (KS-SLOT-10).
+	// Stamp checks and stamps free slots over their whole length (KS-SLOT-10). Without
+	// it guard pages stand around the slots (benchmarks).
 	Stamp bool
 	// Verify checks every byte of every block that arrived (GEN).
 	Verify bool

@@ -197,15 +197,15 @@ func (g *GEN) ask(r *genRecord) gen.Kind {
 		Info: native.RequestInfo{RequestID: r.id, IndexFromEnd: int32(n - 1),
 			LastBlockKey: lastKey(g.cfg.Geometry, ks.HashIDs, int(ks.InputLength), len(r.plan.Blocks)-1),
 			State:        g.state},
-		Buffers: []native.MemoryDesc{{Addr: g.region.Addr + uint64(r.bind.Slot)*uint64(g.cfg.SlotBytes),
+		Buffers: []native.MemoryDesc{{Addr: g.region.Addr + uint64(g.slotAt(r.bind.Slot)),
 			Len: uint64(len(mem)), Device: g.region.Device}},
 		Kinds:       []native.BufferKind{native.KV},
 		HasMetadata: len(metadata) > 0, Metadata: metadata,
 	})
+	r.sent = g.now()
 	if err == nil {
 		err = g.agent.Notify(r.peer.name, msg)
 	}
-	r.sent = g.now()
 	if err != nil {
 		r.message = err.Error()
 		g.log.Warn("request not sent", "request_id", r.id, "err", err)

@@ -9,8 +9,9 @@ import (
 
 // Fixed bounds.
 const (
-	// MaxNotice is the largest notification in bytes.
-	MaxNotice = 1 << 20
+	// MaxNotice is the largest notification in bytes: a control frame with a full
+	// payload, its 8-byte variant index and 32-byte envelope (KS-CTL-6).
+	MaxNotice = 1<<20 + 40
 	// MaxName is the longest agent name in bytes.
 	MaxName = 4096
 	// MaxRegions is the largest number of remote-writable regions of one agent.

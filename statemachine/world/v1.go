@@ -39,14 +39,14 @@ type V1Case struct {
 	Fit Fit
 	// Slots and Budget are each pool's size and quarantine budget.
 	Slots, Budget int
+	// Faults are how often each fault may strike in one run, and how often users act.
+	Faults V1Faults
 }
 
 // V1Config fixes a v1 model.
 type V1Config struct {
 	Size  string
 	Cases []V1Case
-	// Faults are how often each fault may strike in one run, and how often users act.
-	Faults V1Faults
 	// Wrong breaks rules on purpose. Its zero value is right; no size sets it.
 	Wrong V1Wrong
 }
@@ -96,6 +96,14 @@ type V1Wrong struct {
 	NoRequestDeadline bool
 	// IgnoreBudget keeps a process going whose quarantine budget is used up.
 	IgnoreBudget bool
+	// LoseSlot forgets to release a slot.
+	LoseSlot bool
+	// CompleteAfterCancel runs a world in enabled mode with machines in baseline mode.
+	CompleteAfterCancel bool
+	// BelieveReject lets GEN take any answer for ready=false.
+	BelieveReject bool
+	// NoBudget gives the pools a larger quarantine budget than the case says.
+	NoBudget bool
 	// WriteAfterReject starts the write of a request that was answered ready=false.
 	WriteAfterReject bool
 }
@@ -145,10 +153,10 @@ type V1State struct {
 	Target  [v1Gens][v1Reqs]slotRef
 	// Published says which contexts were visible once.
 	Published [v1Ctxs][v1Reqs]bool
-	Net   v1Net
-	Write [v1Ctxs][v1Gens][v1Reqs]uint8
-	Stop  [v1Ctxs][v1Gens][v1Reqs]bool
-	Said  [v1Ctxs][v1Gens][v1Reqs]uint8
+	Net       v1Net
+	Write     [v1Ctxs][v1Gens][v1Reqs]uint8
+	Stop      [v1Ctxs][v1Gens][v1Reqs]bool
+	Said      [v1Ctxs][v1Gens][v1Reqs]uint8
 	// GenOutcomes and CtxOutcomes count the reports to the user.
 	GenOutcomes [v1Gens][v1Reqs]uint8
 	CtxOutcomes [v1Ctxs][v1Reqs]uint8
@@ -195,24 +203,51 @@ const (
 	waitContext
 )
 
-// V1Size returns the configuration with that name: small, medium or large.
+// V1Size returns the configuration with that name: small, medium or large. A larger
+// one has the cases of the smaller ones with more faults, and worlds with more
+// ranks or requests.
 func V1Size(size string) (V1Config, bool) {
-	reuse := V1Case{Gens: 1, Ctxs: 1, Reqs: 2, Enabled: true, DeathQuiet: true, Slots: 2, Budget: 1}
-	mixed := V1Case{Gens: 1, Ctxs: 2, Reqs: 1, Enabled: true, Slots: 1}
 	one := V1Case{Gens: 1, Ctxs: 1, Reqs: 1, Enabled: true, DeathQuiet: true, Slots: 1}
-	all := V1Faults{Drops: 1, Dups: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1, SendFails: 1, WriteFails: 1, VerifyFails: 1, Rejects: 1, Denials: 1, Hits: 1}
-	baseline, far, reject, silent := one, one, one, one
-	baseline.Enabled, far.DeathQuiet, reject.Fit, silent.Fit = false, false, MismatchCanReject, MismatchSilent
+	base, far, reject, silent := one, one, one, one
+	base.Enabled, far.DeathQuiet, reject.Fit, silent.Fit = false, false, MismatchCanReject, MismatchSilent
+	mixed := V1Case{Gens: 1, Ctxs: 2, Reqs: 1, Enabled: true, Slots: 1}
+	pair := V1Case{Gens: 2, Ctxs: 1, Reqs: 1, Enabled: true, Slots: 1, DeathQuiet: true}
+	reuse := V1Case{Gens: 1, Ctxs: 1, Reqs: 2, Enabled: true, Slots: 2, Budget: 1}
+	over := V1Case{Gens: 1, Ctxs: 1, Reqs: 2, Slots: 2}
+	cfg := V1Config{Size: size}
+	add := func(c V1Case, f V1Faults) {
+		c.Faults = f
+		cfg.Cases = append(cfg.Cases, c)
+	}
+	add(one, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1})
 	switch size {
 	case "small":
-		return V1Config{Size: size, Cases: []V1Case{one, baseline, far, reject, silent}, Faults: all}, true
+		add(one, V1Faults{SendFails: 1, WriteFails: 1, Rejects: 1, Denials: 1, VerifyFails: 1, Hits: 1, CancelGen: 1})
+		add(base, V1Faults{Drops: 1, CancelGen: 1})
+		add(far, V1Faults{Drops: 1, Crashes: 1})
+		add(reject, V1Faults{Drops: 1, CancelGen: 1})
+		add(silent, V1Faults{CancelGen: 1})
+		add(mixed, V1Faults{Rejects: 1})
 	case "medium":
-		return V1Config{Size: size, Cases: []V1Case{mixed}, Faults: all}, true
+		add(one, V1Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, SendFails: 1, WriteFails: 1, Rejects: 1, Denials: 1, VerifyFails: 1, Hits: 1})
+		add(base, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1})
+		add(far, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1})
+		add(reject, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, Crashes: 1})
+		add(silent, V1Faults{CancelGen: 1, CancelCtx: 1, Crashes: 1})
+		add(mixed, V1Faults{Rejects: 1, Drops: 1})
+		add(pair, V1Faults{})
+		add(reuse, V1Faults{Dups: 1})
+		add(over, V1Faults{Drops: 1})
 	case "large":
-		two := V1Case{Gens: 2, Ctxs: 1, Reqs: 1, Enabled: true, Slots: 1}
-		return V1Config{Size: size, Cases: []V1Case{reuse, mixed, two, baseline, far, reject, silent}, Faults: all}, true
+		add(mixed, V1Faults{Rejects: 1, Drops: 1, Dups: 1, CancelGen: 1, SendFails: 1})
+		add(mixed, V1Faults{Drops: 1, Crashes: 1, CancelGen: 1, CancelCtx: 1})
+		add(pair, V1Faults{Drops: 1, CancelGen: 1})
+		add(reuse, V1Faults{Drops: 1, Dups: 1, CancelGen: 1})
+		add(over, V1Faults{Drops: 1, CancelGen: 1})
+	default:
+		return V1Config{}, false
 	}
-	return V1Config{}, false
+	return cfg, true
 }
 
 // V1 is the model of legacy and v1: GEN ranks that fetch from CTX ranks by request,
@@ -227,7 +262,11 @@ func V1(cfg V1Config) (*Model[V1State], error) {
 		if c.Gens < 1 || c.Gens > v1Gens || c.Ctxs < 1 || c.Ctxs > v1Ctxs || c.Reqs < 1 || c.Reqs > v1Reqs {
 			return nil, sm.Refuse(sm.BadRequest, "KS-V1-1", "v1 world: 1 or 2 GEN ranks, CTX ranks and requests")
 		}
-		t, err := tabulatePool(slot.Config{Slots: c.Slots, Bytes: 1, Budget: c.Budget}, c.Reqs, c.Reqs, false)
+		budget := c.Budget
+		if cfg.Wrong.NoBudget {
+			budget = c.Slots
+		}
+		t, err := tabulatePool(slot.Config{Slots: c.Slots, Bytes: 1, Budget: budget}, c.Reqs, c.Reqs, false)
 		if err != nil {
 			return nil, err
 		}
@@ -255,19 +294,26 @@ func v1ID(r int) uint64 { return uint64(r)<<12 + 1 }
 func v1Index(id uint64) int { return int(id >> 12) }
 
 func (c V1Config) bounds() []Bound {
-	f := c.Faults
-	b := []Bound{{"cases", len(c.Cases)}, {"drop", int(f.Drops)}, {"duplicate", int(f.Dups)}, {"reorder", -1},
+	// The largest of all cases.
+	var f V1Faults
+	for _, k := range c.Cases {
+		f.Drops, f.Dups = max(f.Drops, k.Faults.Drops), max(f.Dups, k.Faults.Dups)
+		f.CancelGen, f.CancelCtx = max(f.CancelGen, k.Faults.CancelGen), max(f.CancelCtx, k.Faults.CancelCtx)
+		f.Crashes, f.SendFails = max(f.Crashes, k.Faults.Crashes), max(f.SendFails, k.Faults.SendFails)
+		f.WriteFails, f.VerifyFails = max(f.WriteFails, k.Faults.WriteFails), max(f.VerifyFails, k.Faults.VerifyFails)
+		f.Rejects, f.Denials, f.Hits = max(f.Rejects, k.Faults.Rejects), max(f.Denials, k.Faults.Denials), max(f.Hits, k.Faults.Hits)
+	}
+	return []Bound{{"cases", len(c.Cases)}, {"drop", int(f.Drops)}, {"duplicate", int(f.Dups)}, {"reorder", -1},
 		{"cancel at GEN", int(f.CancelGen)}, {"cancel at CTX", int(f.CancelCtx)}, {"crash", int(f.Crashes)},
 		{"send failure", int(f.SendFails)}, {"write failure", int(f.WriteFails)}, {"wrong block", int(f.VerifyFails)},
 		{"reject", int(f.Rejects)}, {"denial", int(f.Denials)}, {"full hit", int(f.Hits)}}
-	return b
 }
 
 // first is the initial state of a case: every context was asked for at every CTX
 // rank and waits for admission.
 func (w *v1World) first(i int) V1State {
 	c := w.cfg.Cases[i]
-	s := V1State{Case: uint8(i), Left: w.cfg.Faults}
+	s := V1State{Case: uint8(i), Left: c.Faults}
 	edges := uint8(c.Gens)
 	if w.cfg.Wrong.OneRankCommits {
 		edges = 1

@@ -51,6 +51,9 @@ func (w *v1World) genDo(s *V1State, g, r int, e *gen.Effect) {
 			s.Early[g][r] = s.Early[g][r] || s.Write[k][g][r] != written
 		}
 	case gen.ReleaseSlot:
+		if wrong.LoseSlot {
+			return
+		}
 		w.poolStep(s, row, slot.Input{Kind: slot.Release, Binding: e.Binding, Proof: e.Proof})
 		if wrong.CleanupTwice {
 			w.poolStep(s, row, slot.Input{Kind: slot.Release, Binding: e.Binding, Proof: e.Proof})
@@ -93,7 +96,7 @@ func (w *v1World) tag(s *V1State, g, k int, in tagIn) tagOut {
 // genImport is the arrival of a context result at GEN rank g.
 func (w *v1World) genImport(s *V1State, g, r int) {
 	c := w.at(s)
-	w.genStep(s, g, r, gen.Input{Kind: gen.Start, Edges: uint8(c.Ctxs), CancelBeatsSuccess: c.Enabled,
+	w.genStep(s, g, r, gen.Input{Kind: gen.Start, Edges: uint8(c.Ctxs), CancelBeatsSuccess: c.Enabled && !w.cfg.Wrong.CompleteAfterCancel,
 		Settings: gen.Settings{Admission: waitAdmission, Request: waitRequest, Control: waitControl}})
 	if c.Fit == MismatchSilent {
 		w.genStep(s, g, r, gen.Input{Kind: gen.RefusedLocally, Reason: "peer-legacy"})
@@ -132,7 +135,7 @@ func (w *v1World) genHears(s *V1State, kind v1Kind, k, g, r int) {
 	if !out.live {
 		return
 	}
-	in := gen.Input{Kind: gen.Ready, Edge: uint8(k), Value: kind == msgReadyYes}
+	in := gen.Input{Kind: gen.Ready, Edge: uint8(k), Value: kind == msgReadyYes && !w.cfg.Wrong.BelieveReject}
 	if kind == msgSync {
 		in.Kind = gen.Sync
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,9 @@ type Options struct {
 	MaxStates int
 	// SkipHangs leaves out the search for hangs and the memory for edges.
 	SkipHangs bool
+	// Only, if set, names the invariants to check; Stuck and Cycle are then looked for
+	// only if they are named too.
+	Only []string
 	// Symmetry merges states that the model calls twins.
 	Symmetry bool
 	// Progress is called about once per Every (default 1 s) from another goroutine.
@@ -138,6 +142,7 @@ type runner[S comparable] struct {
 	m     *world.Model[S]
 	opt   Options
 	codec *Codec[S]
+	check []int // invariants to check
 	seen  seen
 
 	level   []*block
@@ -177,7 +182,16 @@ func newRunner[S comparable](m *world.Model[S], opt Options) (*runner[S], error)
 	case m.Next == nil || m.Settled == nil:
 		return nil, fmt.Errorf("%w: %s lacks Next or Settled", ErrModel, m.Name)
 	}
-	return &runner[S]{m: m, opt: opt, codec: codec}, nil
+	r := &runner[S]{m: m, opt: opt, codec: codec}
+	for i, inv := range m.Invariants {
+		if len(opt.Only) == 0 || slices.Contains(opt.Only, inv.Name) {
+			r.check = append(r.check, i)
+		}
+	}
+	if len(opt.Only) > 0 && !slices.Contains(opt.Only, Stuck) && !slices.Contains(opt.Only, Cycle) {
+		r.opt.SkipHangs = true
+	}
+	return r, nil
 }
 
 func (r *runner[S]) run(ctx context.Context) (Report, error) {

@@ -113,7 +113,7 @@ func (w *worker[S]) visit(ev world.Event, s *S) {
 		w.settled++
 		w.r.seen.settle(id)
 	}
-	for i := range w.r.m.Invariants {
+	for _, i := range w.r.check {
 		if !w.r.m.Invariants[i].Holds(s) {
 			w.r.mu.Lock()
 			w.r.bad = append(w.r.bad, found{id, i})
