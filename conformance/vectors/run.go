@@ -2,6 +2,7 @@ package vectors
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -33,7 +34,7 @@ type Report struct {
 }
 
 // ErrNothing says that a folder holds no vector file, so that nothing ran.
-var ErrNothing = fmt.Errorf("no file that ends in .jsonl")
+var ErrNothing = errors.New("no file that ends in .jsonl")
 
 // Run judges every line of every file of fsys that ends in ".jsonl", folders
 // below included, in order of name. A line that is not understood fails, and so

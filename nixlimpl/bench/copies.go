@@ -24,7 +24,6 @@ func newCopies(s Size) (*copies, error) {
 			c.free()
 			return nil, fmt.Errorf("bench: mapping %d bytes: %w", s.Bytes, err)
 		}
-		preferHugePages(mem) // as the services' paged memory
 		for i := range mem {
 			mem[i] = byte(i)
 		}

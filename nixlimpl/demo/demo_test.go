@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,10 @@ func TestEachFault(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			o, log := options(t, name)
+			switch name {
+			case fault.Delay, fault.Duplicate, fault.Reorder, fault.DropReady:
+				o.Deadline = 10 * time.Second // nobody waits for it; a busy machine must not trip it
+			}
 			r := run(t, o)
 			sound(t, o, r, log)
 			switch name {
@@ -176,11 +181,25 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
+// afterSome is a progress bar that calls f once ten requests have ended.
+type afterSome func()
+
+func (f afterSome) Write(b []byte) (int, error) {
+	var done, all int
+	if _, text, ok := bytes.Cut(b, []byte("] ")); ok {
+		if n, _ := fmt.Sscanf(string(text), "%d/%d", &done, &all); n == 2 && done >= 10 {
+			f()
+		}
+	}
+	return len(b), nil
+}
+
 func TestInterrupted(t *testing.T) {
 	o, log := options(t)
 	o.Requests, o.Speed, o.Deadline = 0, 4, 10*time.Second
 	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(1500*time.Millisecond, cancel)
+	defer cancel()
+	o.Progress = afterSome(cancel)
 	r, err := Run(ctx, o)
 	require.NoError(t, err)
 	require.True(t, r.Interrupted)

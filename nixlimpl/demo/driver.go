@@ -234,7 +234,7 @@ func (d *driver) loop(ctx context.Context) {
 					d.cancelBoth(r, "shutdown")
 				}
 			}
-			grace = time.After(2 * time.Second)
+			grace = time.After(interruptGrace)
 		case <-grace:
 			return
 		}

@@ -63,8 +63,10 @@ const (
 	chunkBytes  = 1 << 20
 	windowCount = 4
 	maxSlot     = 1 << 34
-	minDeadline = 50 * time.Millisecond
-	maxDeadline = time.Hour
+	// interruptGrace bounds each step of an orderly end after Ctrl-C.
+	interruptGrace = 5 * time.Second
+	minDeadline    = 50 * time.Millisecond
+	maxDeadline    = time.Hour
 )
 
 // plan is the checked form of Options.

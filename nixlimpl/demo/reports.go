@@ -174,7 +174,7 @@ func (d *driver) finish() {
 	d.res.Seconds = roundSeconds(time.Since(d.started))
 	bound := d.Deadline*2 + 5*time.Second
 	if d.res.Interrupted {
-		bound = 3 * time.Second
+		bound = interruptGrace
 	}
 	d.await(bound, func() bool { return d.stops == 0 && d.ctx.up && d.gen.up && !d.owing() })
 	d.await(bound, d.settled)

@@ -14,7 +14,6 @@ func mapMemory(n int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service: mapping %d bytes of memory: %w", n, err)
 	}
-	preferHugePages(b)
 	return b, nil
 }
 

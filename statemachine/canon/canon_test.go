@@ -168,3 +168,24 @@ func TestTextIsEquality(t *testing.T) {
 		require.Zero(t, a.Compare(a))
 	})
 }
+
+func ExampleDiff() {
+	state := func(s string, n int64) canon.Value {
+		return canon.Rec(
+			canon.Field{Name: "gen", Value: canon.Seq(canon.Rec(canon.Field{Name: "state", Value: canon.Str(s)}), canon.Int(1))},
+			canon.Field{Name: "net", Value: canon.Set(canon.Int(n))})
+	}
+	for _, c := range canon.Diff(state("WAITING", 1), state("RETIRED", 2)) {
+		fmt.Println(c)
+	}
+	// Output:
+	// gen[1].state: "WAITING" -> "RETIRED"
+	// net: {1} -> {2}
+}
+
+func TestDiffIsEmptyOnlyForEqual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawValue(t, 3), drawValue(t, 3)
+		require.Equal(t, a.Compare(b) == 0, len(canon.Diff(a, b)) == 0)
+	})
+}

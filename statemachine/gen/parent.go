@@ -279,7 +279,7 @@ type words struct {
 // says is what the rank would contribute now.
 func (p *Parent) says() (c words) {
 	end := wireround.Reject
-	if p.cause.Cancels() {
+	if p.cancels() {
 		end = wireround.Cancel
 	}
 	switch p.state {
@@ -331,6 +331,16 @@ func (p *Parent) says() (c words) {
 	return c
 }
 
+// cancels says that what this rank wants is a cancel and no doubt. In plain v2 an
+// OPEN that nobody answered in time is doubt (KS-REG-14); with bit 49 the request
+// deadline only cancels (KS-QUI-14).
+func (p *Parent) cancels() bool {
+	if p.cause == settle.ByRequestDeadline {
+		return p.X49()
+	}
+	return p.cause.Cancels()
+}
+
 // uncommitted is what this rank can claim while it wants the end: NOT_STARTED
 // where no source can have crossed its commit as far as this rank knows, and
 // nothing here has begun.
@@ -341,7 +351,7 @@ func (p *Parent) uncommitted() control.Evidence {
 		}
 		return control.Unknown
 	}
-	if !p.cause.Cancels() && p.cause != settle.ByPeerRefusal {
+	if !p.cancels() && p.cause != settle.ByPeerRefusal {
 		return control.Unknown
 	}
 	for i := range p.edges {

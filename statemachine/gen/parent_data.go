@@ -48,15 +48,8 @@ func (s *step) complete(i uint8) {
 
 // arrived starts the local work once every edge is complete.
 func (s *step) arrived() {
-	if s.state != ParentInFlight || s.flags&(settling|busy|processed) != 0 && s.ready == 0 {
-		if s.state != ParentInFlight || s.flags&(settling|processed) != 0 {
-			return
-		}
-	}
-	for i := range s.edges {
-		if !s.edge[i].done {
-			return
-		}
+	if s.state != ParentInFlight || s.flags&(settling|processed) != 0 || !s.allDone() {
+		return
 	}
 	if s.flags&asking != 0 {
 		s.flags &^= asking
@@ -78,7 +71,7 @@ func (s *step) work() error {
 		s.flags |= busy
 		return nil
 	}
-	if s.flags&busy == 0 || s.in.Part >= s.parts || s.ready&(1<<s.in.Part) != 0 {
+	if s.flags&busy == 0 || s.in.Part >= s.parts || s.ready&(1<<s.in.Part) != 0 || s.open() && s.in.Value && !s.allDone() {
 		return errPart
 	}
 	s.ready |= 1 << s.in.Part
@@ -90,7 +83,7 @@ func (s *step) work() error {
 		return nil
 	}
 	s.flags &^= busy
-	if s.state == ParentInFlight && !bad && s.cause != settle.ByVerify {
+	if s.state == ParentInFlight && s.flags&settling == 0 && !bad && s.cause != settle.ByVerify {
 		s.flags |= processed
 	}
 	if s.flags&owed != 0 {
@@ -100,6 +93,15 @@ func (s *step) work() error {
 	s.lateProof()
 	s.progress()
 	return nil
+}
+
+func (s *step) allDone() bool {
+	for i := range s.edges {
+		if !s.edge[i].done {
+			return false
+		}
+	}
+	return true
 }
 
 // status is no evidence and frees nothing; one answer stands for the notices.

@@ -163,7 +163,7 @@ func (s *step) roundOpen(v *round.Verdict, agreed bool) error {
 			s.flags |= settling
 			s.take(RowEpochChanged)
 			s.end(ParentUnknown, settle.Unknown)
-		case s.X49() || s.state == ParentPublishing || s.cause.Cancels() || v.Cancelled:
+		case s.X49() || s.state == ParentPublishing || s.cancels() || v.Cancelled:
 			s.cancelled()
 		default:
 			s.mixed()

@@ -115,7 +115,11 @@ func (s *step) uninstalled(r Row) {
 	s.do(ParentEffect{Kind: DoDisarm, Wait: settle.RequestWait})
 	s.do(ParentEffect{Kind: DoDisarm, Wait: settle.RetryWait})
 	s.do(ParentEffect{Kind: DoDisarm, Wait: settle.SoftWait})
-	if s.flags&leased != 0 {
+	switch {
+	case s.flags&leased == 0:
+	case s.Quiet():
+		s.free() // no address left this process (KS-SLOT-18)
+	default:
 		s.isolate()
 	}
 }
@@ -246,4 +250,3 @@ func (s *step) lateProof() {
 	}
 	s.do(ParentEffect{Kind: DoProve, Proof: p})
 }
-

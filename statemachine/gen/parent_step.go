@@ -251,7 +251,7 @@ func (s *step) cancel() error {
 
 // want records why this rank wants the end.
 func (s *step) want(c settle.Cause) {
-	if s.flags&wanted != 0 {
+	if s.flags&wanted != 0 || s.flags&settling != 0 && s.state != ParentSuccess {
 		return
 	}
 	s.flags |= wanted

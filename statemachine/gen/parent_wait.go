@@ -67,6 +67,10 @@ func (s *step) controlDeadline() {
 	switch {
 	case s.state == ParentCancelPending && missing && !s.anyProven():
 		s.uninstalled(RowCancelUninstalled)
+	case s.state == ParentCancelPending && missing:
+		s.take(RowCancelReady)
+		s.state = ParentCancelSent
+		s.evidence()
 	case s.state == ParentCancelSent:
 		s.evidence()
 	}

@@ -14,6 +14,8 @@
 package world
 
 import (
+	"strings"
+
 	"github.com/kvsettle/kvsettle/statemachine/canon"
 )
 
@@ -34,9 +36,11 @@ type Info struct {
 	// Fair: if it stays possible it happens (weak fairness). Faults, users and
 	// crashes are not fair.
 	Fair bool
-	// From and To are the actors between which a sequence diagram draws it.
+	// From and To are the actors between which a sequence diagram draws it. A name in
+	// braces stands for that argument, as in "GEN {gen}".
 	From, To string
-	// Args names the arguments, in order.
+	// Args names the arguments, in order. Ranks and requests are shown counted from 1,
+	// as the TLA+ module counts them; "kind=a|b" shows a for 0 and b for 1.
 	Args []string
 }
 
@@ -127,23 +131,39 @@ func Text(actions []Info, ev Event) string {
 		return "action " + string(itoa(int(ev.Action)))
 	}
 	info := &actions[ev.Action]
-	b := append([]byte(nil), info.Name...)
-	for i, name := range info.Args {
-		if i >= len(ev.Args) {
-			break
-		}
-		sep := byte(' ')
-		if i == 0 {
-			sep = '('
-		}
-		b = append(b, sep)
-		b = append(append(b, name...), '=')
-		b = append(b, itoa(int(ev.Args[i]))...)
+	if len(info.Args) == 0 {
+		return info.Name
 	}
-	if len(info.Args) > 0 {
-		b = append(b, ')')
+	parts := make([]string, 0, len(info.Args))
+	for i := range min(len(info.Args), len(ev.Args)) {
+		name, value := info.arg(i, ev)
+		parts = append(parts, name+"="+value)
 	}
-	return string(b)
+	return info.Name + "(" + strings.Join(parts, " ") + ")"
+}
+
+// arg returns the name and the shown value of the i-th argument.
+func (info *Info) arg(i int, ev Event) (name, value string) {
+	name, list, named := strings.Cut(info.Args[i], "=")
+	if !named {
+		return name, string(itoa(int(ev.Args[i]) + 1))
+	}
+	values := strings.Split(list, "|")
+	if n := int(ev.Args[i]); n >= 0 && n < len(values) {
+		return name, values[n]
+	}
+	return name, string(itoa(int(ev.Args[i])))
+}
+
+// Ends returns the two actors of an event.
+func (info *Info) Ends(ev Event) (from, to string) {
+	from, to = info.From, info.To
+	for i := range min(len(info.Args), len(ev.Args)) {
+		name, value := info.arg(i, ev)
+		from = strings.ReplaceAll(from, "{"+name+"}", value)
+		to = strings.ReplaceAll(to, "{"+name+"}", value)
+	}
+	return from, to
 }
 
 func itoa(n int) []byte {

@@ -279,7 +279,7 @@ func V1(cfg V1Config) (*Model[V1State], error) {
 		return nil, err
 	}
 	m := &Model[V1State]{
-		Name: "v1", Size: cfg.Size, Bounds: cfg.bounds(), Actors: []string{"router", "GEN", "network", "CTX"},
+		Name: "v1", Size: cfg.Size, Bounds: cfg.bounds(), Actors: []string{"router", "GEN 1", "GEN 2", "network", "CTX 1", "CTX 2"},
 		Actions: v1Actions[:], Next: w.next, Invariants: w.invariants(), Settled: w.settled, Canon: w.canon, Leaves: v1Leaves[:],
 	}
 	for i := range cfg.Cases {

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package service
-
-func preferHugePages([]byte) {}
