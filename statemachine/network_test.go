@@ -34,6 +34,10 @@ func (n *network[M]) expire(now sm.Time) {
 	n.packets = slices.DeleteFunc(n.packets, func(p packet[M]) bool { return p.expires < now })
 }
 
+// rare is true now and then. It takes the top of a range, which rapid draws less
+// often and shrinks away from.
+func rare(rt *rapid.T, label string) bool { return rapid.IntRange(0, 9).Draw(rt, label) == 9 }
+
 // act picks a message and drops it, repeats it or takes it out for delivery.
 func (n *network[M]) act(rt *rapid.T) (m M, deliver bool) {
 	if len(n.packets) == 0 {
@@ -41,11 +45,11 @@ func (n *network[M]) act(rt *rapid.T) (m M, deliver bool) {
 	}
 	i := rapid.IntRange(0, len(n.packets)-1).Draw(rt, "message")
 	p := n.packets[i]
-	switch rapid.IntRange(0, 9).Draw(rt, "fate") {
-	case 0:
+	switch {
+	case rare(rt, "lost"):
 		n.packets = slices.Delete(n.packets, i, i+1)
 		return m, false
-	case 1, 2: // delivered, and once more later
+	case rare(rt, "repeated"):
 		return p.message, true
 	}
 	n.packets = slices.Delete(n.packets, i, i+1)

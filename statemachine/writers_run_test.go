@@ -13,19 +13,26 @@ import (
 // ids has pairs that share their twelve bits.
 var ids = []uint64{1, 2, 3, 4, 1 + 4096, 2 + 4096, 3 + 4096, 1 + 2*4096, 2 + 2*4096}
 
-// run plays events at random.
+// run plays events at random. Some worlds are calm, or most attempts would end by a
+// fault before anything else can happen to them.
 func (w *writersWorld) run(events int) {
-	actions := []struct {
+	type action struct {
 		weight int
 		do     func()
-	}{
-		{3, w.begin}, {6, w.admit}, {6, w.sent}, {12, w.deliver}, {6, w.answer}, {4, w.write}, {4, w.copied},
-		{4, w.time}, {1, w.cancel}, {1, w.kill}, {2, w.report},
 	}
+	actions := []action{
+		{3, w.begin}, {6, w.admit}, {8, w.sent}, {16, w.deliver}, {10, w.answer}, {8, w.write}, {6, w.copied}, {2, w.time},
+	}
+	if !rapid.Bool().Draw(w.rt, "calm") {
+		actions = append(actions, action{2, w.time}, action{1, w.cancel}, action{1, w.kill}, action{2, w.report})
+	}
+	// Turn by turn, because rapid draws the low end of a range more often.
 	var wheel []func()
-	for _, a := range actions {
-		for range a.weight {
-			wheel = append(wheel, a.do)
+	for turn := range 20 {
+		for _, a := range actions {
+			if turn < a.weight {
+				wheel = append(wheel, a.do)
+			}
 		}
 	}
 	for range events {
@@ -49,16 +56,16 @@ func (w *writersWorld) pick(ok func(*attempt) bool) *attempt {
 }
 
 func (w *writersWorld) begin() {
-	if len(w.attempts) == len(ids) {
+	if len(w.attempts) == w.most {
 		return
 	}
-	a := &attempt{id: ids[len(w.attempts)], sending: -1}
+	a := &attempt{id: ids[len(w.attempts)], sending: -1, mood: rapid.IntRange(0, 4).Draw(w.rt, "mood")}
 	for _, p := range w.procs {
 		a.writers = append(a.writers, writer{proc: p})
 	}
 	w.attempts = append(w.attempts, a)
 	w.step(a, gen.Input{Kind: gen.Start, Edges: uint8(len(w.procs)), Settings: bounds,
-		CancelBeatsSuccess: rapid.Bool().Draw(w.rt, "enabled"), ExpectReject: rapid.IntRange(0, 9).Draw(w.rt, "expect reject") == 0})
+		CancelBeatsSuccess: rapid.Bool().Draw(w.rt, "enabled"), ExpectReject: rare(w.rt, "expect reject")})
 }
 
 // admit gives tag and slot to a waiting attempt if there are any.
@@ -92,15 +99,13 @@ func (w *writersWorld) sent() {
 	}
 	edge := a.sending
 	kind := gen.Published
-	switch rapid.IntRange(0, 9).Draw(w.rt, "result") {
-	case 0:
+	switch {
+	case rare(w.rt, "doubt"):
 		kind = gen.PublishDoubt
-	case 1:
-		if !a.visible {
-			kind = gen.PublishError
-		}
+	case !a.visible && rare(w.rt, "error"):
+		kind = gen.PublishError
 	}
-	if !a.visible && kind != gen.PublishError && rapid.Bool().Draw(w.rt, "visible late") {
+	if !a.visible && kind != gen.PublishError && !rare(w.rt, "lost at once") {
 		w.net.send(w.now, word{kind: request, of: a, edge: edge})
 	}
 	a.sending, a.visible = -1, false
@@ -157,15 +162,15 @@ func (w *writersWorld) answer() {
 	}
 	switch {
 	case x.state == idle && x.heard:
-		yes := rapid.IntRange(0, 3).Draw(w.rt, "answer") > 0
+		yes := a.mood < 3 || a.mood == 3 && rapid.Bool().Draw(w.rt, "answer")
 		x.state = refused
 		if yes {
 			x.state = committed
 		}
 		w.net.send(w.now, word{kind: ready, of: a, edge: e, value: yes})
-	case x.state == refused && a.tagged && rapid.IntRange(0, 19).Draw(w.rt, "lie") == 0:
+	case x.state == refused && a.tagged && rare(w.rt, "lie"):
 		w.net.send(w.now, word{kind: []wordKind{ready, sync}[rapid.IntRange(0, 1).Draw(w.rt, "which")], of: a, edge: e, value: true})
-	case x.state == finished && a.tagged && rapid.IntRange(0, 19).Draw(w.rt, "lie") == 0:
+	case x.state == finished && a.tagged && rare(w.rt, "lie"):
 		w.net.send(w.now, word{kind: ready, of: a, edge: e})
 	}
 }
@@ -179,7 +184,7 @@ func (w *writersWorld) write() {
 	e := rapid.IntRange(0, len(a.writers)-1).Draw(w.rt, "edge")
 	if x := &a.writers[e]; x.state == committed && !x.proc.dead {
 		x.state = finished
-		if rapid.IntRange(0, 9).Draw(w.rt, "silent") > 0 {
+		if !rare(w.rt, "silent") {
 			w.net.send(w.now, word{kind: sync, of: a, edge: e})
 		}
 	}
@@ -188,14 +193,14 @@ func (w *writersWorld) write() {
 func (w *writersWorld) copied() {
 	if a := w.pick(func(a *attempt) bool { return a.copying }); a != nil {
 		a.copying = false
-		w.step(a, gen.Input{Kind: gen.Scattered, Value: rapid.IntRange(0, 9).Draw(w.rt, "right") > 0})
+		w.step(a, gen.Input{Kind: gen.Scattered, Value: !rare(w.rt, "wrong block")})
 	}
 }
 
 func (w *writersWorld) cancel() {
 	if a := w.pick(func(a *attempt) bool { return !a.dropped }); a != nil {
 		kind := gen.Cancel
-		if rapid.IntRange(0, 3).Draw(w.rt, "abort") == 0 {
+		if rare(w.rt, "abort") {
 			kind = gen.Abort
 		}
 		w.step(a, gen.Input{Kind: kind})
@@ -204,10 +209,10 @@ func (w *writersWorld) cancel() {
 
 // time passes, and whoever is due is told, sooner or later.
 func (w *writersWorld) time() {
-	w.now += sm.Time(rapid.Int64Range(0, 25).Draw(w.rt, "pause"))
+	w.now += sm.Time(rapid.Int64Range(0, []int64{3, 6, 25}[rapid.IntRange(0, 2).Draw(w.rt, "pace")]).Draw(w.rt, "pause"))
 	w.net.expire(w.now)
 	for _, a := range w.attempts {
-		if a.timer != 0 && a.timer <= w.now && rapid.IntRange(0, 4).Draw(w.rt, "tick") > 0 {
+		if a.timer != 0 && a.timer <= w.now && !rare(w.rt, "tick comes later") {
 			w.step(a, gen.Input{Kind: gen.Tick})
 		}
 	}
@@ -229,7 +234,7 @@ func (w *writersWorld) report() {
 		w.quiet(p)
 		return
 	}
-	if !p.lost && (p.dead || rapid.IntRange(0, 9).Draw(w.rt, "cut") == 0) {
+	if !p.lost && (p.dead || rare(w.rt, "cut")) {
 		p.lost = true
 		w.tell(p, gen.PeerLost)
 	}

@@ -54,6 +54,7 @@ type attempt struct {
 	settled  int
 	dropped  bool
 	tagged   bool
+	mood     int // of its writers: 3 mixed, 4 all refuse, else all are ready
 	finished sm.Disposition
 }
 
@@ -85,12 +86,13 @@ type writersWorld struct {
 	attempts []*attempt
 	over     int // OverBudget signals
 	rest     sm.Time
+	most     int // attempts
 }
 
 var bounds = gen.Settings{Admission: 300, Request: 60, Control: 15}
 
 func newWritersWorld(rt *rapid.T, rest sm.Time) *writersWorld {
-	w := &writersWorld{rt: rt, rest: rest}
+	w := &writersWorld{rt: rt, rest: rest, most: rapid.IntRange(1, len(ids)).Draw(rt, "attempts")}
 	var err error
 	w.pool, err = slot.New(slot.Config{Slots: rapid.IntRange(2, 4).Draw(rt, "slots"), Bytes: 1, Budget: -1})
 	require.NoError(rt, err)
@@ -215,14 +217,14 @@ func TestWriters(t *testing.T) {
 	proven := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWritersWorld(rt, lifetime)
-		w.run(rapid.IntRange(20, 200).Draw(rt, "events"))
-		w.settle()
+		w.run(rapid.IntRange(20, 250).Draw(rt, "events"))
 		for _, a := range w.attempts {
 			ends[a.finished]++
 		}
+		w.settle()
 		proven += w.prove()
 	})
-	t.Logf("outcomes %v; %d slots came back by the death of a writer", ends, proven)
+	t.Logf("outcomes %v (open: ended by the sweep); %d slots came back by the death of a writer", ends, proven)
 	for d := sm.Completed; d <= sm.Failed; d++ {
 		require.NotZero(t, ends[d], "the walk never ends %s", d)
 	}

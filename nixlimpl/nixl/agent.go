@@ -72,6 +72,9 @@ type Stats struct {
 	// Notices counts received notices, Dropped those beyond a bound or without a readable
 	// sender.
 	Notices, Dropped uint64
+	// Healed counts connections that were made anew after an error, with nothing lost but
+	// perhaps notices.
+	Healed uint64
 	// Isolated counts writes that had not ended when Close gave up. Their memory stays
 	// registered and mapped until the process ends.
 	Isolated int

@@ -56,6 +56,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(helperVariable) != "" {
 		os.Exit(helper())
 	}
+	if os.Getenv(ServiceVariable) != "" {
+		os.Exit(ServiceMain())
+	}
 	code := m.Run()
 	if skipped.n > 0 {
 		fmt.Fprintf(os.Stderr, "NOT RUN: %d tests of nixlimpl/nixl\n", skipped.n)

@@ -42,7 +42,8 @@ type Spaces struct {
 	A, B string
 }
 
-func run(t testing.TB, args ...string) string {
+// Run runs a program and returns what it said.
+func Run(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
 	require.NoError(t, err, "%v: %s", args, out)
@@ -63,17 +64,17 @@ func NewSpaces(t testing.TB) *Spaces {
 			_ = exec.Command("ip", "netns", "del", n).Run()
 		}
 	})
-	run(t, "ip", "netns", "add", s.A)
-	run(t, "ip", "netns", "add", s.B)
-	run(t, "ip", "link", "add", s.A, "netns", s.A, "type", "veth", "peer", "name", s.B, "netns", s.B)
+	Run(t, "ip", "netns", "add", s.A)
+	Run(t, "ip", "netns", "add", s.B)
+	Run(t, "ip", "link", "add", s.A, "netns", s.A, "type", "veth", "peer", "name", s.B, "netns", s.B)
 	for i, n := range []string{s.A, s.B} {
-		run(t, "ip", "-n", n, "addr", "add", fmt.Sprintf("%s.%d/24", net, i+1), "dev", n)
-		run(t, "ip", "-n", n, "link", "set", n, "up")
-		run(t, "ip", "-n", n, "link", "set", "lo", "up")
+		Run(t, "ip", "-n", n, "addr", "add", fmt.Sprintf("%s.%d/24", net, i+1), "dev", n)
+		Run(t, "ip", "-n", n, "link", "set", n, "up")
+		Run(t, "ip", "-n", n, "link", "set", "lo", "up")
 	}
 	for _, n := range []string{s.A, s.B} {
 		require.Eventually(t, func() bool {
-			return strings.TrimSpace(run(t, "ip", "netns", "exec", n, "cat", "/sys/class/net/"+n+"/operstate")) == "up"
+			return strings.TrimSpace(Run(t, "ip", "netns", "exec", n, "cat", "/sys/class/net/"+n+"/operstate")) == "up"
 		}, 10*time.Second, 10*time.Millisecond, "UCX does not use a link that is not up yet")
 	}
 	return s
@@ -81,12 +82,12 @@ func NewSpaces(t testing.TB) *Spaces {
 
 // Link takes the link down or up, at the end in space B: a local interface that is
 // down makes the kernel of A give up the sockets of dead processes at once.
-func (s *Spaces) Link(state string) { run(s.t, "ip", "-n", s.B, "link", "set", s.B, state) }
+func (s *Spaces) Link(state string) { Run(s.t, "ip", "-n", s.B, "link", "set", s.B, state) }
 
 // Sent is what went out of a space over the link so far, in bytes.
 func (s *Spaces) Sent(space string) int {
 	s.t.Helper()
-	text := run(s.t, "ip", "netns", "exec", space, "cat", "/sys/class/net/"+space+"/statistics/tx_bytes")
+	text := Run(s.t, "ip", "netns", "exec", space, "cat", "/sys/class/net/"+space+"/statistics/tx_bytes")
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	require.NoError(s.t, err)
 	return n
@@ -180,4 +181,36 @@ func TestDeadWritersBytesLand(t *testing.T) {
 	late := settled(target)
 	t.Logf("%d bytes (%d pages) of the dead writer landed, the first %v after link-up", late, late/4096, first.Round(time.Millisecond))
 	spec.Covers(t, "KS-BACK-9")
+}
+
+// A reset connection breaks the writes that were under way, each once; the peer is
+// lost until its metadata is dropped and loaded again, and then serves.
+func TestResetDuringWrites(t *testing.T) {
+	NeedSystem(t)
+	s := NewSpaces(t)
+	w := launch(t, fresh("writer"), s.Env(s.A), s.Wrap(s.A)...)
+	target := launch(t, fresh("target"), s.Env(s.B), s.Wrap(s.B)...)
+	meet(t, w, target)
+	before := s.Sent(s.A)
+	require.Empty(t, w.do(order{Op: "burst", Name: target.Name, Addr: target.Addr, N: bursts}).Err)
+	require.Eventually(t, func() bool { return s.Sent(s.A)-before > helperBytes }, 30*time.Second, time.Millisecond)
+	Run(t, "ip", "netns", "exec", s.A, "ss", "-K", "-t", "state", "established")
+	begun := time.Now()
+	var st *Stats
+	require.Eventually(t, func() bool { st = w.do(order{Op: "stats"}).Stats; return st.Active == 0 }, 30*time.Second, 10*time.Millisecond)
+	took := time.Since(begun)
+	require.NotZero(t, st.Broken)
+	require.EqualValues(t, bursts*helperBytes>>20, st.Done+st.Broken)
+	lost, ok := w.event("lost", 5*time.Second)
+	require.True(t, ok)
+	require.Equal(t, target.Name, lost.Name)
+	require.Contains(t, w.do(order{Op: "post", Name: target.Name, Addr: target.Addr, N: 64}).Err, string(ReasonPeerGone))
+	require.Empty(t, w.do(order{Op: "peer", Name: target.Name, Address: target.Address}).Err)
+	w.do(order{Op: "fill", Value: 0x77})
+	require.Empty(t, w.do(order{Op: "post", Name: target.Name, Addr: target.Addr, N: 1 << 20}).Err)
+	require.Eventually(t, func() bool { return w.do(order{Op: "stats"}).Stats.Active == 0 }, 10*time.Second, time.Millisecond)
+	require.EqualValues(t, st.Done+1, w.do(order{Op: "stats"}).Stats.Done)
+	require.Equal(t, 1<<20, target.do(order{Op: "count", Value: 0x77}).N)
+	t.Logf("%d writes done, %d broken within %v of the reset; after drop and reload the next one succeeded", st.Done, st.Broken, took.Round(time.Millisecond))
+	spec.Covers(t, "KS-BACK-18")
 }

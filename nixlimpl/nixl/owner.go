@@ -126,6 +126,9 @@ func (a *Agent) take(strangers *peer) bool {
 	n, skipped, st := a.notices.take(a.h, takeMost, MaxNotice, func(name string, payload []byte) {
 		a.mu.Lock()
 		p := a.peers[name]
+		if p != nil && p.state == peerLive {
+			p.healed = false
+		}
 		a.mu.Unlock()
 		if p == nil {
 			p = strangers

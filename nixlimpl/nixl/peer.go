@@ -31,6 +31,9 @@ type peer struct {
 	done chan struct{} // closed when joining ends
 	err  error         // of the latest join
 	lost time.Time
+	// healed: the connection was made anew by this side, and no notice of the peer has
+	// arrived since.
+	healed bool
 
 	// Only the owner's: the notices taken in the current second.
 	second int64
@@ -137,7 +140,7 @@ func (a *Agent) join(name string, c card, listener bool, until time.Time) (*peer
 				return nil, false, a.late(name, "writes to it from before the connection broke are under way")
 			}
 		default:
-			p.state, p.uses, p.done, p.err = peerJoining, 1, make(chan struct{}), nil
+			p.state, p.uses, p.done, p.err, p.healed = peerJoining, 1, make(chan struct{}), nil, false
 			return p, true, nil
 		}
 	}
@@ -230,6 +233,13 @@ func (a *Agent) hold(what, name string) (*peer, error) {
 
 func (a *Agent) holdLocked(what, name string) (*peer, error) {
 	p := a.peers[name]
+	for p != nil && p.state == peerJoining && p.healed {
+		done := p.done
+		a.mu.Unlock()
+		<-done // soon: no network is waited for
+		a.mu.Lock()
+		p = a.peers[name]
+	}
 	if p == nil || p.state == peerJoining {
 		return nil, &Error{Reason: ReasonUnknownPeer, What: what + " " + name}
 	}
@@ -260,6 +270,31 @@ func (a *Agent) breakPeer(p *peer, call string, st status) {
 		a.log.Warn("peer lost", "peer", p.name, "call", "nixl_capi_"+call, "status", st.String())
 		a.nudge()
 	}
+}
+
+// heal makes a broken connection anew, where nothing but earlier notices, which may
+// get lost anyhow, can have been under way: only the caller holds the peer. A dead
+// peer takes the first notice after that without an error, so there is no second
+// time until it has said something.
+func (a *Agent) heal(p *peer) bool {
+	a.mu.Lock()
+	if p.state != peerLive || p.uses != 1 || p.healed || p.open {
+		a.mu.Unlock()
+		return false
+	}
+	p.state, p.done, p.healed = peerJoining, make(chan struct{}), true
+	c := p.card
+	a.mu.Unlock()
+	err := a.load(p, c, place{}, time.Now().Add(a.cfg.ConnectDeadline))
+	a.mu.Lock()
+	p.state, p.err = peerLive, err // the caller reports it as lost when this did not help
+	close(p.done)
+	if err == nil {
+		a.stats.Healed++
+	}
+	a.mu.Unlock()
+	a.log.Info("connection made anew", "peer", p.name, "err", err)
+	return err == nil
 }
 
 // Covers says whether the peer is connected and one of its regions holds all of t.
@@ -296,7 +331,11 @@ func (a *Agent) Notify(name string, payload []byte) error {
 		return err
 	}
 	defer a.drop(p)
-	if st := sendNotice(a.h, p.cname, payload); st != success {
+	st := sendNotice(a.h, p.cname, payload)
+	if st != success && a.heal(p) {
+		st = sendNotice(a.h, p.cname, payload)
+	}
+	if st != success {
 		a.breakPeer(p, "gen_notif", st)
 		return failed(ReasonPeerGone, "notify "+name, "gen_notif", st)
 	}

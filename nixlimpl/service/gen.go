@@ -57,6 +57,7 @@ type genRecord struct {
 	checks  bool // a worker is at the slot's stamp
 	copying bool
 	queued  bool
+	dialled bool // an attempt to reach the peer failed while it waited
 	tagged  bool
 	dropped bool
 	fullHit bool

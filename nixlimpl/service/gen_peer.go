@@ -134,14 +134,14 @@ func (g *GEN) connected(r *genRecord) bool {
 		return true
 	case p.dialing:
 		return false
-	case p.gone || p.failed != nil:
+	case p.failed != nil && r.dialled:
 		r.queued = false
-		if p.failed != nil {
-			r.message = p.failed.Error()
-		}
+		r.message = p.failed.Error()
 		g.step(r, gen.Input{Kind: gen.Denied, Reason: "peer-unreachable"})
 		return false
 	}
+	// A peer whose connection broke may live and be reachable again (KS-BACK-18).
+	p.gone, p.failed = false, nil
 	p.dialing = true
 	g.group.Go(func() {
 		err := g.agent.AddPeer(p.name, p.address, nil)
@@ -151,6 +151,9 @@ func (g *GEN) connected(r *genRecord) bool {
 				p.failed = fmt.Errorf("%w: %w", errConnect, err)
 				g.count("connects_failed")
 				g.log.Warn("peer not reached", "peer", p.name, "err", err)
+				for _, w := range g.records {
+					w.dialled = w.dialled || w.queued && w.peer == p
+				}
 			}
 			g.pump()
 			if !p.up {
@@ -239,7 +242,7 @@ func (g *GEN) lost(name string, kind gen.Kind) {
 	if p == nil {
 		return
 	}
-	p.up, p.gone = false, true
+	p.up, p.gone, p.answered = false, true, false
 	for _, r := range g.sorted() {
 		if r.peer == p {
 			g.step(r, gen.Input{Kind: kind, Mask: 1})

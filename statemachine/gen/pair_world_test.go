@@ -54,10 +54,12 @@ type pairEvent struct {
 
 type pairQueue []pairEvent
 
-func (e pairQueue) Len() int           { return len(e) }
-func (e pairQueue) Less(i, j int) bool { return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq }
-func (e pairQueue) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *pairQueue) Push(x any)        { *e = append(*e, x.(pairEvent)) }
+func (e pairQueue) Len() int { return len(e) }
+func (e pairQueue) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq
+}
+func (e pairQueue) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *pairQueue) Push(x any)   { *e = append(*e, x.(pairEvent)) }
 func (e *pairQueue) Pop() any {
 	o := *e
 	x := o[len(o)-1]
@@ -72,6 +74,7 @@ type write struct {
 type rankC struct {
 	p       ctx.Parent
 	alarms  settle.Alarms
+	timer   sm.Time
 	settled int
 	endAt   sm.Time
 	freed   int
@@ -84,6 +87,7 @@ type rankC struct {
 type rankG struct {
 	p       gen.Parent
 	alarms  settle.Alarms
+	timer   sm.Time
 	settled int
 	endAt   sm.Time
 	opened  sm.Time
@@ -179,28 +183,44 @@ func (w *pair) run(limit sm.Time) {
 
 func (w *pair) armC(i int) {
 	r := w.c[i]
-	if _, at, ok := r.alarms.Next(); ok {
-		w.after(max(0, at-w.now), func() {
-			if k, at, ok := r.alarms.Next(); ok && at <= w.now {
-				r.alarms.Disarm(k)
-				w.stepC(i, ctx.ParentInput{Kind: ctx.OnWait, Wait: k})
-				w.armC(i)
-			}
-		})
+	_, at, ok := r.alarms.Next()
+	if !ok || r.timer > w.now && r.timer <= at {
+		return
 	}
+	r.timer = max(at, w.now+1)
+	mine := r.timer
+	w.after(mine-w.now, func() {
+		if r.timer != mine {
+			return
+		}
+		r.timer = 0
+		if k, at, ok := r.alarms.Next(); ok && at <= w.now {
+			r.alarms.Disarm(k)
+			w.stepC(i, ctx.ParentInput{Kind: ctx.OnWait, Wait: k})
+		}
+		w.armC(i)
+	})
 }
 
 func (w *pair) armG(i int) {
 	r := w.g[i]
-	if _, at, ok := r.alarms.Next(); ok {
-		w.after(max(0, at-w.now), func() {
-			if k, at, ok := r.alarms.Next(); ok && at <= w.now {
-				r.alarms.Disarm(k)
-				w.stepG(i, gen.ParentInput{Kind: gen.OnWait, Wait: k})
-				w.armG(i)
-			}
-		})
+	_, at, ok := r.alarms.Next()
+	if !ok || r.timer > w.now && r.timer <= at {
+		return
 	}
+	r.timer = max(at, w.now+1)
+	mine := r.timer
+	w.after(mine-w.now, func() {
+		if r.timer != mine {
+			return
+		}
+		r.timer = 0
+		if k, at, ok := r.alarms.Next(); ok && at <= w.now {
+			r.alarms.Disarm(k)
+			w.stepG(i, gen.ParentInput{Kind: gen.OnWait, Wait: k})
+		}
+		w.armG(i)
+	})
 }
 
 // send delivers f with the faults of the network.

@@ -7,5 +7,7 @@
 // GEN and CTX turn that answer into what each role does, as the rollout matrix of
 // chapter 05 of the specification lists it.
 //
-// This is the legacy and v1 layer: a schema 2 name is one without a descriptor.
+// For them a schema 2 name is one without a descriptor. Select decides for a v2
+// service, once for the whole topology; Propose binds that to the epochs in the
+// names, and CTX compares the Session so made with what an OPEN proposes.
 package negotiate

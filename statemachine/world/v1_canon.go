@@ -12,7 +12,7 @@ import (
 
 // v1Leaves is what the canonical form of a v1 state leaves out.
 var v1Leaves = [...]string{
-	"gen.Machine: edges, cancels, set (constants of the case), deadline's value (named by the wait), binding.Pool (one pool per rank)",
+	"gen.Machine: edges, cancels, expects, set (constants of the case), deadline's value (named by the wait), binding.Pool (one pool per rank)",
 	"ctx.Machine: edges, set (constants of the case), deadline's value (named by the wait), binding.Pool (one pool per rank)",
 	"slot.Pool: cfg (constant), counts (sums over entries)",
 	"registry.Registry: limit, cacheMax (constants), order and head beyond the ids that are remembered",
@@ -55,7 +55,7 @@ func genValue(m *gen.Machine, errs *[]error) canon.Value {
 		field("asked", f.Set("asked")), field("ready", f.Set("ready")), field("refused", f.Set("refused")),
 		field("synced", f.Set("synced")), field("quiet", f.Set("quiet")), field("tainted", f.Set("tainted")),
 	)
-	f.Leave("edges", "cancels", "set")
+	f.Leave("edges", "cancels", "expects", "set")
 	*errs = append(*errs, f.Err())
 	return v
 }

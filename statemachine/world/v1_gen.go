@@ -97,7 +97,8 @@ func (w *v1World) tag(s *V1State, g, k int, in tagIn) tagOut {
 func (w *v1World) genImport(s *V1State, g, r int) {
 	c := w.at(s)
 	w.genStep(s, g, r, gen.Input{Kind: gen.Start, Edges: uint8(c.Ctxs), CancelBeatsSuccess: c.Enabled && !w.cfg.Wrong.CompleteAfterCancel,
-		Settings: gen.Settings{Admission: waitAdmission, Request: waitRequest, Control: waitControl}})
+		ExpectReject: c.Fit == MismatchCanReject,
+		Settings:     gen.Settings{Admission: waitAdmission, Request: waitRequest, Control: waitControl}})
 	if c.Fit == MismatchSilent {
 		w.genStep(s, g, r, gen.Input{Kind: gen.RefusedLocally, Reason: "peer-legacy"})
 	}

@@ -105,7 +105,8 @@ func TestNamesFromManyGoroutines(t *testing.T) {
 		wg.Go(func() {
 			for i := range 100 {
 				s := string(rune('a' + (i*(g+1))%26))
-				if (*n.list.Load())[n.number(s)] != s {
+				id := n.number(s)
+				if (*n.list.Load())[id] != s {
 					t.Errorf("%q has another's number", s)
 				}
 			}

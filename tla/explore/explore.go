@@ -121,10 +121,20 @@ type Path struct {
 // Run explores m. A violation is no error; an error wraps ErrModel, ErrTooLarge or
 // ErrStopped, and for the last two the report has what was reached.
 func Run[S comparable](ctx context.Context, m *world.Model[S], opt Options) (Report, error) {
+	codec, err := NewCodec[S]()
+	if err != nil {
+		return Report{}, fmt.Errorf("%w: %s: %w", ErrModel, m.Name, err)
+	}
+	return RunWith(ctx, m, codec, opt)
+}
+
+// RunWith is Run with a codec of the caller's, which then reads the keys that the
+// Sink gets.
+func RunWith[S comparable](ctx context.Context, m *world.Model[S], codec *Codec[S], opt Options) (Report, error) {
 	if opt.Workers <= 0 {
 		opt.Workers = runtime.GOMAXPROCS(0)
 	}
-	r, err := newRunner(m, opt)
+	r, err := newRunner(m, codec, opt)
 	if err != nil {
 		return Report{}, err
 	}
@@ -133,7 +143,7 @@ func Run[S comparable](ctx context.Context, m *world.Model[S], opt Options) (Rep
 		// Which of several shortest paths was found first depends on the workers. One
 		// worker finds the same one each time.
 		opt.Workers, opt.Sink = 1, nil
-		return Run(ctx, m, opt)
+		return RunWith(ctx, m, codec, opt)
 	}
 	return rep, err
 }
@@ -169,11 +179,7 @@ type block struct {
 
 const blockStates = 256
 
-func newRunner[S comparable](m *world.Model[S], opt Options) (*runner[S], error) {
-	codec, err := NewCodec[S]()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrModel, m.Name, err)
-	}
+func newRunner[S comparable](m *world.Model[S], codec *Codec[S], opt Options) (*runner[S], error) {
 	switch {
 	case len(m.Actions) > maxActions:
 		return nil, fmt.Errorf("%w: %s has %d actions, more than %d", ErrModel, m.Name, len(m.Actions), maxActions)

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// cpuSeconds cannot be measured here.
+func cpuSeconds() float64 { return 0 }

@@ -1,0 +1,64 @@
+// Command kvmodel works with the models of kvsettle: it explores the worlds that
+// are made of the machines themselves, and measures how fast that goes.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// The exit codes.
+const (
+	exitOK       = 0
+	exitViolated = 1
+	exitUsage    = 2
+	exitUnusable = 3
+)
+
+const usage = `kvmodel checks the protocol's machines.
+
+  kvmodel list                        models, their sizes and bounds
+  kvmodel explore MODEL... | --all    enumerate every reachable state
+      --size small|medium|large       configuration (default medium)
+      --json                          one JSON object on stdout
+      --workers N                     goroutines (default: one per CPU)
+      --max-states N                  give up beyond that many (exit 3)
+      --symmetry                      merge states that differ by names only
+      --svg DIR, --mermaid DIR        write each counterexample there as a picture
+  kvmodel bench [MODEL]               states per second and memory per state
+      --size, --workers, --json       as above (default: v1, medium)
+
+exit codes: 0 ok, 1 violated, 2 usage, 3 model unusable or stopped early
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the command without the process around it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		fmt.Fprint(stderr, usage)
+		return exitUsage
+	}
+	switch args[0] {
+	case "explore":
+		return exploreCommand(ctx, args[1:], stdout, stderr)
+	case "bench":
+		return benchCommand(ctx, args[1:], stdout, stderr)
+	case "list":
+		return listCommand(args[1:], stdout, stderr)
+	case "help", "-h", "--help":
+		fmt.Fprint(stdout, usage)
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "kvmodel: unknown command %q\n%s", args[0], usage)
+	return exitUsage
+}
