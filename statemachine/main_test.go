@@ -12,7 +12,7 @@ func TestMain(m *testing.M) {
 	set := false
 	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
 	if !set {
-		_ = flag.Set("rapid.checks", "1000")
+		_ = flag.Set("rapid.checks", "3000")
 	}
 	os.Exit(m.Run())
 }

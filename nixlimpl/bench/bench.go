@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kvsettle/kvsettle/nixlimpl/child"
+	"github.com/kvsettle/kvsettle/nixlimpl/doctor"
 )
 
 // warmUp is the number of repetitions of each kind before the clock counts.
@@ -68,6 +69,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 }
 
 func measure(ctx context.Context, o *Options, s shape) (row Row, err error) {
+	if _, available, ok := doctor.Memory(); ok && available < uint64(s.memory()) {
+		return row, fmt.Errorf("bench: %d bytes take %d MiB of memory, %d MiB are available; choose smaller --bytes", s.Bytes, s.memory()>>20, available>>20)
+	}
 	c, err := newCopies(s.Size)
 	if err != nil {
 		return row, err
@@ -82,18 +86,19 @@ func measure(ctx context.Context, o *Options, s shape) (row Row, err error) {
 			p.kill()
 		}
 	}()
-	// Two contents take turns, so that a repetition that moved nothing leaves the
-	// wrong bytes behind.
+	// Two contents take turns: GEN never has what it asks for, and a repetition that
+	// moved nothing would leave the wrong bytes behind.
 	contents := [2][]uint64{s.hashes(0), s.hashes(1)}
 	var over, contiguous, blocks []time.Duration
 	for i := range warmUp + o.Count {
-		rep, err := p.transfer(ctx, contents[i%2], s.tokens)
+		rep, err := p.transfer(ctx, contents[i%2], s.tokens, nil)
 		if err != nil {
 			return row, err
 		}
 		if rep.Bytes != int64(s.Bytes) {
 			return row, broke("%d bytes moved, not %d", rep.Bytes, s.Bytes)
 		}
+		// Each copy once before the clock, so that it is as warm as it can be.
 		c.contiguous()
 		a := c.contiguous()
 		c.blocks()
@@ -103,12 +108,12 @@ func measure(ctx context.Context, o *Options, s shape) (row Row, err error) {
 		}
 	}
 	p.gen.Send(child.Command{Op: child.OpVerify})
-	rep, err := p.transfer(ctx, contents[(warmUp+o.Count)%2], s.tokens)
+	rep, err := p.transfer(ctx, contents[(warmUp+o.Count)%2], s.tokens, o.tamper)
 	if err != nil {
 		return row, err
 	}
-	if rep.Corrupt > 0 || rep.Blocks != s.blocks() {
-		return row, broke("%d of %d blocks arrived wrong", rep.Corrupt, rep.Blocks)
+	if rep.Blocks != s.blocks() {
+		return row, broke("%d blocks checked, not %d", rep.Blocks, s.blocks())
 	}
 	if err := p.close(); err != nil {
 		return row, err

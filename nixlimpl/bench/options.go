@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
-	"github.com/kvsettle/kvsettle/nixlimpl/fault"
+	"github.com/kvsettle/kvsettle/nixlimpl/child"
+	"github.com/kvsettle/kvsettle/wire/handover"
 )
 
 // Size is one row to measure.
@@ -39,8 +41,10 @@ type Options struct {
 	// this one.
 	Exe string
 
-	// faults strike during the checked request, for tests of the check.
-	faults []fault.Spec
+	// tamper changes what GEN expects of the checked request, for tests of the check.
+	tamper func(*handover.Handover)
+	// tune changes how the children start.
+	tune func(*child.Start)
 }
 
 // DefaultSizes returns the sizes that a run without a choice measures. The slice
@@ -69,6 +73,19 @@ func (e *BrokenError) Error() string { return e.What }
 
 func broke(format string, a ...any) error { return &BrokenError{fmt.Sprintf(format, a...)} }
 
+// shared lets two children write to one writer.
+type shared struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write is io.Writer's.
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(b)
+}
+
 // check completes the options and finds a shape for each size.
 func (o *Options) check() ([]shape, error) {
 	if o.Count < 1 || o.Count > MaxCount {
@@ -85,8 +102,10 @@ func (o *Options) check() ([]shape, error) {
 		}
 		shapes = append(shapes, sh)
 	}
-	if o.Log == nil {
-		o.Log = io.Discard
+	switch o.Log.(type) {
+	case nil, *os.File: // goes to the children as it is
+	default:
+		o.Log = &shared{w: o.Log}
 	}
 	if o.Exe == "" {
 		exe, err := os.Executable()

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,13 +38,16 @@ func startPair(ctx context.Context, o *Options, s shape) (*pair, error) {
 		st := child.Start{
 			Role: role, Local: "on", ModeSource: "bench", Geometry: s.slug, Scale: s.scale, TokensPerBlock: s.tokensPerBlock,
 			KVBlocks: s.blocks(), Slots: 1, SlotBytes: s.Bytes, Budget: -1, Chunk: child.DefaultChunk,
-			Workers: child.DefaultWorkers, Deadline: deadline, Transport: "shm", Seed: 1, Bare: true, Forget: true,
+			Workers: child.DefaultWorkers, Deadline: deadline, Transport: "shm", Seed: 1, Bare: true,
 		}
+		// GEN has room for one content, so that each request moves everything; CTX keeps
+		// both in its cache.
 		if role == "ctx" {
-			// Both contents stay in its cache.
 			st.KVBlocks *= 2
 			st.SlotBytes = min(child.DefaultWindow*st.Chunk, s.Bytes)
-			st.Faults = o.faults
+		}
+		if o.tune != nil {
+			o.tune(&st)
 		}
 		pr, err := child.Launch(o.Exe, st, o.Log,
 			func(r child.Report) { p.lines <- line{Report: r, role: role} },
@@ -78,7 +82,10 @@ func (p *pair) wait(ctx context.Context, ops ...string) (child.Report, error) {
 			switch {
 			case l.exit:
 				p.gone[l.role] = true
-				return child.Report{}, fmt.Errorf("bench: %s ended: %w", l.role, orEOF(l.err))
+				if l.err == nil {
+					l.err = errors.New("exit status 0")
+				}
+				return child.Report{}, fmt.Errorf("bench: %s ended before its time: %w", l.role, l.err)
 			case l.Op == child.Refused:
 				return child.Report{}, fmt.Errorf("bench: %s: %s", l.role, l.Message)
 			case l.Op == child.Unhealthy:
@@ -98,8 +105,8 @@ func (p *pair) wait(ctx context.Context, ops ...string) (child.Report, error) {
 }
 
 // transfer hands one request over and returns GEN's outcome, once CTX has ended
-// it, too.
-func (p *pair) transfer(ctx context.Context, hashes []uint64, tokens int) (child.Report, error) {
+// it, too. tamper, if set, changes what GEN is told.
+func (p *pair) transfer(ctx context.Context, hashes []uint64, tokens int, tamper func(*handover.Handover)) (child.Report, error) {
 	p.next++
 	h := &handover.Handover{RequestID: p.next,
 		DisaggregatedParams: handover.DisaggregatedParams{RequestType: handover.ContextOnly},
@@ -114,6 +121,9 @@ func (p *pair) transfer(ctx context.Context, hashes []uint64, tokens int) (child
 	}
 	g := *rep.Handover
 	g.DisaggregatedParams.RequestType = handover.GenerationOnly
+	if tamper != nil {
+		tamper(&g)
+	}
 	p.gen.Send(child.Command{Op: child.OpGeneration, Handover: &g})
 	var out child.Report
 	for range 2 {
@@ -126,7 +136,7 @@ func (p *pair) transfer(ctx context.Context, hashes []uint64, tokens int) (child
 		}
 	}
 	if out.Disposition != "completed" || out.FullHit {
-		return out, broke("request %d: %s %s (full hit %v)", p.next, out.Disposition, out.Message, out.FullHit)
+		return out, broke("request %d: %s %s, full hit %v, %d of %d blocks arrived wrong", p.next, out.Disposition, out.Message, out.FullHit, out.Corrupt, out.Blocks)
 	}
 	return out, nil
 }
@@ -143,15 +153,17 @@ func (p *pair) close() error {
 		for !p.gone[side.role] {
 			select {
 			case l := <-p.lines:
-				if l.exit {
+				switch {
+				case l.exit:
 					p.gone[l.role] = true
-				}
-				if l.Op == child.Bye && l.State != nil && l.State.Canary > 0 && wrong == nil {
+					if l.err != nil && wrong == nil {
+						wrong = broke("%s ended badly: %v", l.role, l.err)
+					}
+				case l.Op == child.Bye && l.State.Canary > 0 && wrong == nil:
 					wrong = broke("%s: %d guard pages were written", l.role, l.State.Canary)
 				}
 			case <-bound.C:
 				wrong = broke("%s did not end when told to", side.role)
-				p.gone[side.role] = true
 				side.pr.Kill()
 			}
 		}
@@ -174,11 +186,4 @@ func (p *pair) kill() {
 			left--
 		}
 	}
-}
-
-func orEOF(err error) error {
-	if err == nil {
-		return fmt.Errorf("before its time")
-	}
-	return err
 }

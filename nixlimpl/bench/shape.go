@@ -16,8 +16,8 @@ type shape struct {
 }
 
 // shapeOf finds a geometry whose pieces have s.Block bytes and whose whole blocks
-// add up to s.Bytes: the one with the most layers, so that blocks lie as far
-// apart as in a real model.
+// add up to s.Bytes: of the first model that can be cut so, the scale with the
+// most layers, so that pieces lie as far apart as in the model.
 func shapeOf(s Size) (shape, error) {
 	if s.Bytes < 1 || s.Bytes > MaxBytes {
 		return shape{}, usage("--bytes %d: must be 1 to %d", s.Bytes, MaxBytes)
@@ -27,6 +27,9 @@ func shapeOf(s Size) (shape, error) {
 	}
 	var best shape
 	for _, slug := range kv.Known() {
+		if best.slug != "" {
+			break
+		}
 		for _, perBlock := range []int{32, 64} {
 			base, err := kv.Lookup(slug)
 			if err != nil {
@@ -37,8 +40,8 @@ func shapeOf(s Size) (shape, error) {
 			}
 			for scale := 1; scale <= base.MaxScale(); scale++ {
 				g, err := base.Scaled(scale)
-				if err != nil || g.PieceBytes() < s.Block {
-					break // pieces only shrink from here on
+				if err != nil {
+					return shape{}, err
 				}
 				if g.PieceBytes() != s.Block || s.Bytes%g.BlockBytes() != 0 || g.Layers <= best.geometry.Layers {
 					continue
@@ -64,6 +67,10 @@ func (s shape) hashes(content int) []uint64 {
 	}
 	return ids
 }
+
+// memory is about what a run takes in both services and here, in bytes: two
+// contents at CTX, slot and blocks at GEN, source and destination of the copies.
+func (s shape) memory() int { return 6*s.Bytes + 64<<20 }
 
 // blocks is the number of paged blocks of a request.
 func (s shape) blocks() int { return s.geometry.Blocks(s.tokens) }

@@ -17,7 +17,8 @@ type Process struct {
 
 // Launch starts exe with the argument "child" and gives it st. Each report goes to
 // report, from one goroutine, and after the last one exit is called with what
-// Wait said. The child's log goes to log.
+// Wait said. The child's log goes to log, which must bear concurrent use when
+// several children share it; nil discards.
 func Launch(exe string, st Start, log io.Writer, report func(Report), exit func(error)) (*Process, error) {
 	cmd := exec.Command(exe, "child")
 	cmd.Stderr = log

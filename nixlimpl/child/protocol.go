@@ -22,9 +22,14 @@ const (
 	DefaultWindow = DefaultWorkers
 )
 
+// RoleRaw is the role of a process that measures the library alone; of Start it uses
+// SlotBytes, the size of its region, and Library.
+const RoleRaw = "raw"
+
 // Start is the first line that a child reads.
 type Start struct {
-	Role           string        `json:"role"` // "ctx" or "gen"
+	// Role is "ctx", "gen", or RoleRaw, which obeys the orders of package raw.
+	Role           string        `json:"role"`
 	Local          string        `json:"local"`
 	ModeSource     string        `json:"mode_source"`
 	Geometry       string        `json:"geometry"`
@@ -48,9 +53,8 @@ type Start struct {
 	// Bare switches stamps and the check of every byte off (benchmarks); guard pages
 	// between the slots remain.
 	Bare bool `json:"bare"`
-	// Forget makes GEN keep no block of a request that has ended, so that each request
-	// transfers everything (benchmarks).
-	Forget bool `json:"forget"`
+	// NoCopy neither gathers nor scatters (benchmarks).
+	NoCopy bool `json:"no_copy,omitempty"`
 }
 
 // The commands.

@@ -13,6 +13,7 @@ import (
 	"github.com/kvsettle/kvsettle/nixlimpl/fault"
 	"github.com/kvsettle/kvsettle/nixlimpl/kv"
 	"github.com/kvsettle/kvsettle/nixlimpl/nixl"
+	"github.com/kvsettle/kvsettle/nixlimpl/nixl/raw"
 	"github.com/kvsettle/kvsettle/nixlimpl/service"
 	"github.com/kvsettle/kvsettle/nixlimpl/shm"
 	"github.com/kvsettle/kvsettle/nixlimpl/transport"
@@ -77,6 +78,14 @@ func (r *runner) run(logTo io.Writer) int {
 	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level})).With("role", st.Role)
 	// The heap is small and short-lived; the KV memory lives outside it.
 	debug.SetGCPercent(400)
+	if st.Role == RoleRaw {
+		err := raw.Serve(raw.Config{Name: service.NewBase(), Library: st.Library, Bytes: st.SlotBytes, Logger: log}, r.in, r.out.Send)
+		if err != nil {
+			r.out.Send(Report{Op: Refused, Message: err.Error()})
+			return ExitStart
+		}
+		return ExitOK
+	}
 	s, err := r.start(st, log)
 	if err != nil {
 		r.out.Send(Report{Op: Refused, Message: err.Error()})
@@ -129,7 +138,7 @@ func (r *runner) start(st Start, log *slog.Logger) (side, error) {
 	cfg := service.Config{
 		Local: local, ModeSource: st.ModeSource, Geometry: geo, KVBlocks: st.KVBlocks, Slots: st.Slots, SlotBytes: st.SlotBytes, Budget: st.Budget,
 		Chunk: st.Chunk, Workers: st.Workers, Settings: service.DefaultSettings().Scaled(st.Deadline),
-		Stamp: !st.Bare, Verify: !st.Bare, Forget: st.Forget, Logger: log,
+		Stamp: !st.Bare, Verify: !st.Bare, NoCopy: st.NoCopy, Logger: log,
 		Open: func(name string, sink transport.Sink) (transport.Agent, error) {
 			switch st.Transport {
 			case "", "shm":

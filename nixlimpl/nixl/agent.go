@@ -15,10 +15,10 @@ import (
 // be called from any goroutine; the sink may call all but AddPeer, which blocks,
 // and Close, which waits for the sink.
 //
-// Post and Notify call the library from the caller's goroutine; everything that
-// waits is polled by one goroutine, the owner, which alone asks for the status of
-// requests, takes notices, and calls the sink. A request passes from the poster to
-// the owner once, so no two threads ever use it at the same time.
+// One goroutine, the owner, posts the writes, asks for their status, takes notices,
+// and calls the sink, so no two threads ever use one request, and writes and notices
+// do not wait for each other's locks in the library. Notify, Register and AddPeer
+// call the library from the caller's goroutine.
 type Agent struct {
 	cfg  Config
 	lib  *Library
@@ -38,8 +38,8 @@ type Agent struct {
 	once  sync.Once
 	stop  chan struct{}
 	rest  *waiter      // the owner's
-	busy  atomic.Int64 // nanoseconds since started of the latest activity of callers
-	start time.Time
+	busy  atomic.Int64 // nanoseconds since begun of the latest activity of callers
+	begun time.Time
 
 	mu      sync.Mutex
 	regions []region
@@ -100,7 +100,7 @@ func Open(cfg Config, sink transport.Sink) (*Agent, error) {
 	}
 	a := &Agent{
 		cfg: cfg, lib: lib, sink: sink, log: cfg.Logger.With("agent", cfg.Name),
-		stop: make(chan struct{}), start: time.Now(),
+		stop: make(chan struct{}), begun: time.Now(),
 		peers: map[string]*peer{}, open: map[transport.WriteID]bool{}, stats: Stats{Faults: map[spec.Reason]uint64{}},
 	}
 	if a.rest, err = newWaiter(); err != nil {
@@ -263,8 +263,17 @@ func (a *Agent) leave() { a.calls.RUnlock() }
 
 // nudge tells the owner that a caller did something which may have consequences.
 func (a *Agent) nudge() {
-	a.busy.Store(int64(time.Since(a.start)))
+	a.busy.Store(int64(time.Since(a.begun)))
 	a.rest.wake()
+}
+
+// Expect says that a notice is likely to come soon, so that the agent looks for it
+// more often for a while.
+func (a *Agent) Expect() {
+	if a.enter("expect") == nil {
+		a.nudge()
+		a.leave()
+	}
 }
 
 // Close ends the agent: it takes nothing new, waits for posted writes for at most

@@ -296,8 +296,8 @@ func TestListener(t *testing.T) {
 func TestPace(t *testing.T) {
 	spin, idle := 50*time.Microsecond, 5*time.Millisecond
 	require.Zero(t, pace(0, spin, idle))
-	require.Equal(t, 20*time.Microsecond, pace(60*time.Microsecond, spin, idle))
-	require.Equal(t, time.Millisecond, pace(8*time.Millisecond, spin, idle))
+	require.Equal(t, 10*time.Microsecond, pace(60*time.Microsecond, spin, idle))
+	require.Equal(t, time.Millisecond, pace(64*time.Millisecond, spin, idle))
 	require.Equal(t, idle, pace(time.Hour, spin, idle))
 	require.NotZero(t, pace(0, -1, idle))
 }

@@ -12,6 +12,7 @@ import "C"
 import (
 	"encoding/binary"
 	"errors"
+	"time"
 	"unsafe"
 )
 
@@ -217,6 +218,12 @@ func newNoticeMap() (noticeMap, status) {
 }
 
 func (m noticeMap) free() { C.kvn_destroy_map(m.h) }
+
+// idle waits until fd can be read or a notice is there to take, or some time has
+// passed.
+func (m noticeMap) idle(a handle, fd int, quiet, most time.Duration) {
+	C.kvn_idle(a, m.h, C.int(fd), C.int64_t(quiet), C.int64_t(most))
+}
 
 // take gets what arrived and calls f with each sender and payload, which are f's.
 // skipped is how many were left out because of the bounds.

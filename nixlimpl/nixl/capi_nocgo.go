@@ -4,6 +4,7 @@ package nixl
 
 import (
 	"errors"
+	"time"
 	"unsafe"
 )
 
@@ -50,6 +51,8 @@ func (noticeMap) free()                                        {}
 func write(handle, bool, peerName, uint64, int, uint64, uint32, []byte) (handle, int, status) {
 	return nil, stageArguments, noFunction
 }
+
+func (noticeMap) idle(handle, int, time.Duration, time.Duration) {}
 
 func (noticeMap) take(handle, int, int, func(string, []byte)) (int, int, status) {
 	return 0, 0, noFunction

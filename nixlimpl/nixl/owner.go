@@ -11,42 +11,47 @@ import (
 const takeMost = 4096
 
 // pace says how long to wait until the next look: not at all while something just
-// happened, then an eighth of the quiet time, up to the idle bound. So a wait costs
-// at most an eighth more than it took, and an idle agent next to nothing.
+// happened, then a small part of the quiet time, up to the idle bound. So polling
+// makes a wait longer by a sixty-fourth at most, and an idle agent costs next to
+// nothing.
 func pace(quiet, spin, idle time.Duration) time.Duration {
 	if quiet < spin {
 		return 0
 	}
-	return min(max(quiet/8, 20*time.Microsecond), idle)
+	return min(max(quiet/64, 10*time.Microsecond), idle)
 }
 
 // run is the owner.
 func (a *Agent) run() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer preciseSleep()()
 	var active []*request
 	var mine time.Duration // latest activity that the owner saw
 	var closing time.Time
 	strangers := &peer{}
 	for {
 		seen := a.busy.Load()
-		active = a.adopt(active)
-		left, moved := a.look(active)
-		active = left
-		if a.take(strangers) {
+		moved := a.take(strangers)
+		if fresh := a.adopt(); len(fresh) > 0 {
+			active, moved = a.start(fresh, active, strangers), true
+		}
+		if a.look(&active) {
 			moved = true
 		}
 		a.reportLost()
-		now := time.Since(a.start)
+		now := time.Since(a.begun)
 		if moved {
 			mine = now
 		}
+		quiet := now - max(mine, time.Duration(a.busy.Load()))
 		select {
 		case <-a.stop:
 			if closing.IsZero() {
 				closing = time.Now().Add(a.cfg.FlushDeadline)
 			}
 			// A notice may be on its way out: the library sends it by its own thread.
-			quiet := now - max(mine, time.Duration(a.busy.Load()))
-			if len(active) == 0 && quiet > 10*time.Millisecond || time.Now().After(closing) {
+			if len(active) == 0 && quiet > flushQuiet || time.Now().After(closing) {
 				a.mu.Lock()
 				a.stats.Isolated = len(active)
 				a.mu.Unlock()
@@ -54,59 +59,81 @@ func (a *Agent) run() {
 			}
 		default:
 		}
-		d := pace(now-max(mine, time.Duration(a.busy.Load())), a.cfg.Spin, a.cfg.IdlePoll)
+		d := pace(quiet, a.cfg.Spin, a.cfg.IdlePoll)
 		if d == 0 {
 			runtime.Gosched()
 			continue
 		}
-		a.rest.sleep(d, func() bool { return a.busy.Load() == seen })
+		quietStill := func() bool { return a.busy.Load() == seen }
+		if len(active) == 0 && closing.IsZero() {
+			a.rest.idle(func(fd int) { a.notices.idle(a.h, fd, quiet, a.cfg.IdlePoll) }, quietStill)
+		} else {
+			a.rest.sleep(d, quietStill)
+		}
 	}
 }
 
+// flushQuiet is how long nothing must have happened before an agent without writes
+// is taken down.
+const flushQuiet = 10 * time.Millisecond
+
 // adopt takes over what was posted since.
-func (a *Agent) adopt(active []*request) []*request {
+func (a *Agent) adopt() []*request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stats.Polls++
-	active = append(active, a.fresh...)
-	clear(a.fresh)
-	a.fresh = a.fresh[:0]
+	fresh := a.fresh
+	a.fresh = nil
+	return fresh
+}
+
+// start begins writes. Where the library copies within the call, each may take a
+// while: notices are looked for in between.
+func (a *Agent) start(fresh, active []*request, strangers *peer) []*request {
+	for _, r := range fresh {
+		a.begin(r)
+		if r.st == inProgress {
+			active = append(active, r)
+		} else {
+			a.end(r)
+		}
+		a.take(strangers)
+	}
 	return active
 }
 
 // look asks for the status of every active request and reports those that ended.
-func (a *Agent) look(active []*request) (left []*request, moved bool) {
-	left = active[:0]
-	for _, r := range active {
-		if r.st == inProgress {
-			r.st = requestStatus(a.h, r.h)
-		}
-		if r.st == inProgress {
+func (a *Agent) look(active *[]*request) (moved bool) {
+	all := *active
+	left := all[:0]
+	for _, r := range all {
+		if r.st = requestStatus(a.h, r.h); r.st == inProgress {
 			left = append(left, r)
 			continue
 		}
-		moved = true
+		r.call, moved = "get_xfer_status", true
 		a.end(r)
 	}
-	clear(active[len(left):])
-	return left, moved
+	clear(all[len(left):])
+	*active = left
+	return moved
 }
 
 // end reports a final status and lets the request go.
 func (a *Agent) end(r *request) {
 	e := transport.Event{Kind: transport.WriteEnded, Peer: r.p.name, Write: r.id, Status: transport.Done}
 	if r.st != success {
-		e.Status = transport.Broken
-		e.Err = failed(ReasonPeerGone, "write to "+r.p.name, "get_xfer_status", r.st)
-		a.breakPeer(r.p, "get_xfer_status", r.st)
+		e.Status, e.Err = transport.Broken, a.broken(r)
 	}
-	if st := freeRequest(a.h, r.h); st != success {
-		a.log.Warn("request not freed", "peer", r.p.name, "call", "nixl_capi_release_xfer_req", "status", st.String())
+	if r.h != nil {
+		if st := freeRequest(a.h, r.h); st != success {
+			a.log.Warn("request not freed", "peer", r.p.name, "call", "nixl_capi_release_xfer_req", "status", st.String())
+		}
 	}
 	a.mu.Lock()
 	if r.st == success {
 		a.stats.Done++
-		a.stats.Bytes += uint64(r.n)
+		a.stats.Bytes += uint64(len(r.src))
 	} else {
 		a.stats.Broken++
 	}
@@ -119,9 +146,22 @@ func (a *Agent) end(r *request) {
 	a.sink(e)
 }
 
+// broken says why a write ended in an error, and gives up its peer unless only this
+// write is to blame.
+func (a *Agent) broken(r *request) error {
+	what := "write to " + r.p.name
+	if r.h == nil && checkMetadata(a.h, r.p.name) == success {
+		// The library knows the peer and refused the write: it knows the regions better than
+		// this agent where the metadata came by the listener.
+		return failed(ReasonOutsideRegion, what, r.call, r.st)
+	}
+	a.breakPeer(r.p, r.call, r.st)
+	return failed(ReasonPeerGone, what, r.call, r.st)
+}
+
 // take passes on the notices that arrived.
 func (a *Agent) take(strangers *peer) bool {
-	second := int64(time.Since(a.start) / time.Second)
+	second := int64(time.Since(a.begun) / time.Second)
 	over := 0
 	n, skipped, st := a.notices.take(a.h, takeMost, MaxNotice, func(name string, payload []byte) {
 		a.mu.Lock()

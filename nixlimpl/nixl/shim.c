@@ -5,10 +5,13 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 typedef void *H;
 
@@ -257,6 +260,32 @@ int kvn_free(H agent, H req) {
 }
 
 int kvn_notify(H agent, const char *peer, const void *msg, size_t len) { return api.gen_notif(agent, peer, msg, len, NULL); }
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void kvn_idle(H agent, H map, int fd, int64_t quiet_ns, int64_t idle_ns) {
+    int64_t start = now_ns(), spent = 0;
+    do {
+        int64_t pause = (quiet_ns + spent) / 64;
+        if (pause < 10000) pause = 10000;
+        if (pause > idle_ns) pause = idle_ns;
+        struct timespec t = {.tv_sec = pause / 1000000000, .tv_nsec = pause % 1000000000};
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (ppoll(&p, 1, &t, NULL) > 0) {
+            uint64_t n;
+            if (read(fd, &n, sizeof n) < 0) return;
+            return;
+        }
+        size_t agents = 0;
+        api.get_notifs(agent, map, NULL);
+        if (api.notif_map_size(map, &agents) != 0 || agents > 0) return;
+        spent = now_ns() - start;
+    } while (spent < 200000000);
+}
 
 int kvn_create_map(H *map) { return api.create_notif_map(map); }
 int kvn_destroy_map(H map) { return api.destroy_notif_map(map); }

@@ -31,13 +31,22 @@ func (w *waiter) sleep(d time.Duration, quiet func() bool) {
 		w.asleep.Store(false)
 		return
 	}
+	defer w.asleep.Store(false)
 	ts := unix.NsecToTimespec(int64(d))
 	fds := [1]unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
 	n, _ := unix.Ppoll(fds[:], &ts, nil) // an error is an early return
-	w.asleep.Store(false)
 	if n > 0 {
 		var b [8]byte
 		_, _ = unix.Read(w.fd, b[:])
+	}
+}
+
+// idle is sleep for long pauses: f waits for the descriptor.
+func (w *waiter) idle(f func(fd int), quiet func() bool) {
+	w.asleep.Store(true)
+	defer w.asleep.Store(false)
+	if quiet() {
+		f(w.fd)
 	}
 }
 
@@ -51,3 +60,14 @@ func (w *waiter) wake() {
 }
 
 func (w *waiter) close() { _ = unix.Close(w.fd) }
+
+// preciseSleep makes the kernel end this thread's sleeps on time, and returns how to
+// undo that.
+func preciseSleep() func() {
+	old, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err != nil {
+		return func() {}
+	}
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1000, 0, 0, 0)
+	return func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(old), 0, 0, 0) }
+}

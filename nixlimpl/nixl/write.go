@@ -8,18 +8,21 @@ import (
 
 // request is one posted write. After Post it belongs to the owner alone.
 type request struct {
-	id transport.WriteID
-	p  *peer
-	h  handle
-	n  int
-	st status
+	id     transport.WriteID
+	p      *peer
+	src    []byte
+	dst    transport.Target
+	notice []byte
+	h      handle
+	st     status
+	// call is the one that st came from.
+	call string
 }
 
-// Post starts a write of src, inside one region of this agent, to the start of
-// dst, inside one region of the peer. The call may take as long as the copy, where
-// UCX copies by itself. Writes are not ordered among each other. WriteEnded says
-// Done when the bytes are in the peer's memory; Broken says that an error was seen,
-// and nothing about where the bytes are. Errors: ReasonOutsideRegion,
+// Post queues a write of src, inside one region of this agent, to the start of dst,
+// inside one region of the peer, and returns at once. Writes are not ordered among
+// each other. WriteEnded says Done when the bytes are in the peer's memory; Broken
+// says that an error was seen, and nothing about where the bytes are. Errors: ReasonOutsideRegion,
 // ReasonQueueFull, ReasonUnknownPeer, ReasonPeerGone, ReasonClosed.
 func (a *Agent) Post(name string, src []byte, dst transport.Target) (transport.WriteID, error) {
 	return a.post(name, src, dst, nil)
@@ -39,35 +42,27 @@ func (a *Agent) post(name string, src []byte, dst transport.Target, notice []byt
 		return 0, err
 	}
 	defer a.leave()
-	r, err := a.admit(name, src, dst)
+	id, err := a.admit(&request{src: src, dst: dst, notice: notice}, name)
 	if err != nil {
 		return 0, err
 	}
-	h, stage, st := write(a.h, false, r.p.cname, addressOf(src), len(src), dst.Addr, dst.Device, notice)
-	if stage < stagePost {
-		return 0, a.refuse(r, stage, st)
-	}
-	a.mu.Lock()
-	r.h, r.st = h, st
-	a.fresh = append(a.fresh, r)
-	a.mu.Unlock()
 	a.nudge()
-	return r.id, nil
+	return id, nil
 }
 
-// admit checks the arguments of a write and takes its number and its peer.
-func (a *Agent) admit(name string, src []byte, dst transport.Target) (*request, error) {
+// admit checks a write, gives it its number and puts it before the owner.
+func (a *Agent) admit(r *request, name string) (transport.WriteID, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p, err := a.holdLocked("post", name)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	switch {
-	case !a.owns(src):
-		err = outside(name, "%d source bytes in no region of this agent", len(src))
-	case uint64(len(src)) > dst.Len:
-		err = outside(name, "%d source bytes for %d", len(src), dst.Len)
+	switch dst := r.dst; {
+	case !a.owns(r.src):
+		err = outside(name, "%d source bytes in no region of this agent", len(r.src))
+	case uint64(len(r.src)) > dst.Len:
+		err = outside(name, "%d source bytes for %d", len(r.src), dst.Len)
 	case !p.open && !p.card.covers(dst.Addr, dst.Len, dst.Device):
 		err = outside(name, "%d bytes at %#x of device %d", dst.Len, dst.Addr, dst.Device)
 	case len(a.open) >= a.cfg.QueueWrites:
@@ -75,28 +70,24 @@ func (a *Agent) admit(name string, src []byte, dst transport.Target) (*request, 
 	}
 	if err != nil {
 		p.uses--
-		return nil, err
+		return 0, err
 	}
 	a.written++
 	a.open[a.written] = false
-	return &request{id: a.written, p: p, n: len(src)}, nil
+	r.id, r.p = a.written, p
+	a.fresh = append(a.fresh, r)
+	return r.id, nil
 }
 
-// refuse takes back a write that the library did not start and finds out why.
-func (a *Agent) refuse(r *request, stage int, st status) error {
-	a.mu.Lock()
-	delete(a.open, r.id)
-	r.p.uses--
-	a.mu.Unlock()
-	call := "create_xfer_dlist"
-	if stage == stageCreate {
-		call = "create_xfer_req"
+// begin gives a write to the library, which copies within the call where UCX copies
+// by itself. Only the owner calls it.
+func (a *Agent) begin(r *request) {
+	stage := 0
+	r.h, stage, r.st = write(a.h, false, r.p.cname, addressOf(r.src), len(r.src), r.dst.Addr, r.dst.Device, r.notice)
+	r.call = [...]string{stageArguments: "create_xfer_dlist", stageCreate: "create_xfer_req", stagePost: "post_xfer_req"}[stage]
+	if stage < stagePost && r.st == success {
+		r.st = backend
 	}
-	if check := checkMetadata(a.h, r.p.name); check != success {
-		a.breakPeer(r.p, "check_remote_md", check)
-		return failed(ReasonPeerGone, "post "+r.p.name, call, st)
-	}
-	return failed(ReasonOutsideRegion, "post "+r.p.name, call, st)
 }
 
 func (a *Agent) owns(src []byte) bool {

@@ -100,9 +100,9 @@ type Config struct {
 	Stamp bool
 	// Verify checks every byte of every block that arrived (GEN).
 	Verify bool
-	// Forget keeps no block of a request that has ended, so that each request
-	// transfers everything (GEN, benchmarks).
-	Forget bool
+	// NoCopy neither gathers nor scatters: the slots' content is moved as it is
+	// (benchmarks). It needs Verify off.
+	NoCopy bool
 	// Unsafe switches the quarantine off, for the one test that shows what it prevents.
 	// No command sets it.
 	unsafeReuse bool

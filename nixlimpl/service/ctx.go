@@ -337,6 +337,9 @@ func (c *CTX) show(r *ctxRecord) {
 		FirstGenTokens: []int64{int64(id & 0x7fff)}, CtxRequestID: &id, EncodedOpaqueState: &text}
 	reply := r.publish
 	r.publish = nil
+	if e, ok := c.agent.(expecter); ok {
+		e.Expect() // GEN's request comes next
+	}
 	reply(h, nil)
 }
 
@@ -344,7 +347,7 @@ func (c *CTX) write(r *ctxRecord, edge uint8) {
 	layout := kv.Layout{Geometry: c.cfg.Geometry, Blocks: len(r.blocks)}
 	t := &work.Transfer{
 		Peer: r.peer, Dst: r.target, Layout: layout, Pool: c.kvpool, Blocks: r.blocks,
-		Staging: c.slotMem(r.bind.Slot), Chunk: min(c.cfg.Chunk, c.cfg.SlotBytes),
+		Staging: c.slotMem(r.bind.Slot), Chunk: min(c.cfg.Chunk, c.cfg.SlotBytes), NoGather: c.cfg.NoCopy,
 	}
 	if c.cfg.Hooks.Poster != nil {
 		t.Poster = c.cfg.Hooks.Poster(r.id, layout.Bytes(), c.agent)

@@ -76,6 +76,9 @@ func (c *CTX) notice(ev transport.Event) {
 // cannot answer yet.
 type connecter interface{ Connected(peer string) bool }
 
+// expecter is what an agent has that polls more often when notices are due.
+type expecter interface{ Expect() }
+
 // maxMeeting bounds the first contacts under way.
 const maxMeeting = 64
 

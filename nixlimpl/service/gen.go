@@ -242,10 +242,8 @@ func (g *GEN) step(r *genRecord, in gen.Input) {
 	g.buf = nil
 	if m.Disposition() == sm.Completed && r.plan != nil && r.done == 0 {
 		r.done = in.Now
-		if !g.cfg.Forget {
-			if err := g.cache.Commit(r.plan); err != nil {
-				g.log.Error("cache", "err", err)
-			}
+		if err := g.cache.Commit(r.plan); err != nil {
+			g.log.Error("cache", "err", err)
 		}
 	}
 	var then []gen.Input
@@ -383,6 +381,10 @@ func (g *GEN) scatter(r *genRecord) {
 				g.letGo(r)
 			}
 		})
+	}
+	if g.cfg.NoCopy {
+		finish()
+		return
 	}
 	verify := func() {
 		if !g.cfg.Verify {

@@ -41,6 +41,9 @@ type Transfer struct {
 	// Staging is the leased slot, at least Chunk bytes long; Chunk is positive.
 	Staging []byte
 	Chunk   int
+	// NoGather writes what the staging positions hold instead of the blocks
+	// (benchmarks of what lies around the copies).
+	NoGather bool
 	// Poster, if set, replaces the source's poster for this transfer.
 	Poster Poster
 	// Progress, if set, is called with the bytes of each write that reached final
@@ -219,7 +222,10 @@ func (s *Source) more(t *Transfer) {
 
 func (s *Source) chunk(t *Transfer, pos, off, n int) {
 	src := t.Staging[pos*t.Chunk : pos*t.Chunk+n]
-	err := t.Layout.Gather(src, t.Pool, t.Blocks, off, n)
+	var err error
+	if !t.NoGather {
+		err = t.Layout.Gather(src, t.Pool, t.Blocks, off, n)
+	}
 	t.mu.Lock()
 	if err == nil && t.stopped {
 		if err = t.failed; err == nil {

@@ -246,8 +246,9 @@ func (s *step) terminal() error {
 		return errState
 	}
 	if e.peer == settle.Missing {
-		if e.peer = s.in.Evidence; e.peer == settle.Missing {
-			e.peer = control.Unknown
+		e.peer = s.in.Evidence
+		if e.peer == settle.Missing || e.peer == control.SourceComplete || e.peer == control.Quiesced && !s.X49() {
+			e.peer = control.Unknown // not a destination's to say here (KS-SET-11)
 		}
 	}
 	s.do(ParentEffect{Kind: DoSend, Msg: control.TypeReceipt, Edge: i, Evidence: s.in.Evidence})

@@ -125,6 +125,9 @@ func (s *step) roundBound(v *round.Verdict, agreed bool) error {
 		}
 		s.start(RowDoubt)
 	case round.EndDrain:
+		if !s.X49() {
+			return errRound
+		}
 		s.noCause(v)
 		if before {
 			s.endBefore(v, true)

@@ -300,7 +300,7 @@ func TestParentTakesEachRow(t *testing.T) {
 		id := r.String()
 		require.Contains(t, cases, id, "no script for row %s", id)
 		t.Run(id, func(t *testing.T) {
-			tab := &tableSet{all.parent, all.edge, map[string]int{}}
+			tab := &tableSet{all.Tables, map[string]int{}}
 			cases[id](newRig(t, tab))
 			require.NotZero(t, tab.seen[id], "row %s was not taken", id)
 			for k, n := range tab.seen {
@@ -308,7 +308,7 @@ func TestParentTakesEachRow(t *testing.T) {
 			}
 		})
 	}
-	for _, id := range append(all.parent.IDs(), all.edge.IDs()...) {
+	for _, id := range all.IDs() {
 		require.NotZero(t, all.seen[id], "row %s of the table is never taken", id)
 	}
 	require.Len(t, cases, int(ctx.NumRows))

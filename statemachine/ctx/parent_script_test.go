@@ -10,7 +10,6 @@ import (
 	"github.com/kvsettle/kvsettle/statemachine/ctx"
 	"github.com/kvsettle/kvsettle/statemachine/round"
 	"github.com/kvsettle/kvsettle/statemachine/settle"
-	"github.com/kvsettle/kvsettle/statemachine/settle/rows"
 	"github.com/kvsettle/kvsettle/statemachine/slot"
 	"github.com/kvsettle/kvsettle/wire/control"
 	"github.com/kvsettle/kvsettle/wire/descriptor"
@@ -23,62 +22,25 @@ const (
 	exact    = settle.Exact
 )
 
-// beyond lists the steps that the specification asks for and no row describes.
-var beyondParent = []rows.Extra{
-	{ID: "ctx-query-x48", From: []string{"PUBLISHED", "BOUND", "REDUCING", "SUCCESS_COMPLETE", "TERMINAL_NOT_STARTED",
-		"TERMINAL_COMPLETED", "TERMINAL_UNKNOWN", "TERMINAL_QUIESCED"}, To: "unchanged"},
-	{ID: "ctx-answer", From: []string{"REDUCING", "SUCCESS_COMPLETE"}, To: "unchanged"},
-	{ID: "ctx-pending-other", From: []string{"PUBLISHED"}, To: "unchanged"},
-	{ID: "ctx-late-open", From: []string{"REDUCING", "TERMINAL_NOT_STARTED", "TERMINAL_COMPLETED", "TERMINAL_UNKNOWN",
-		"TERMINAL_QUIESCED"}, To: "unchanged"},
-	{ID: "ctx-late-proof", From: []string{"TERMINAL_UNKNOWN", "TERMINAL_NOT_STARTED", "TERMINAL_COMPLETED", "TERMINAL_QUIESCED"}, To: "unchanged"},
+// loadTables prepares the tables; seen counts the rows that were taken.
+func loadTables(t testing.TB) *tableSet {
+	tab, err := ctx.LoadTables()
+	require.NoError(t, err)
+	return &tableSet{tab, map[string]int{}}
 }
 
 type tableSet struct {
-	parent, edge *rows.Table
-	seen         map[string]int
+	*ctx.Tables
+	seen map[string]int
 }
 
-func loadTables(t testing.TB) *tableSet {
-	p, err := rows.Load("ctx-parent-transitions", beyondParent...)
-	require.NoError(t, err)
-	e, err := rows.Load("ctx-edge-transitions")
-	require.NoError(t, err)
-	return &tableSet{p, e, map[string]int{}}
-}
-
-// explain requires that the rows of a step are rows of the tables and lead where
-// the machine went.
 func (s *tableSet) explain(before, after ctx.Parent, out []ctx.ParentEffect) error {
-	var parent []string
-	var edge [ctx.MaxParentEdges][]string
 	for _, e := range out {
-		if e.Kind != ctx.DoTake {
-			continue
-		}
-		s.seen[e.Row.String()]++
-		if e.Row.OfEdge() {
-			edge[e.Edge] = append(edge[e.Edge], e.Row.String())
-		} else {
-			parent = append(parent, e.Row.String())
+		if e.Kind == ctx.DoTake {
+			s.seen[e.Row.String()]++
 		}
 	}
-	if err := s.parent.Explain(before.State().String(), after.State().String(), "-", parent); err != nil {
-		return err
-	}
-	for i := range edge {
-		from, to := before.Edge(uint8(i)), after.Edge(uint8(i))
-		switch {
-		case to == ctx.EdgeAbsent && len(edge[i]) == 0:
-			continue // a proposal that was not bound leaves no child
-		case from == ctx.EdgeAbsent && to == ctx.EdgeNotStarted && len(edge[i]) == 0:
-			continue // ctx-late-open
-		}
-		if err := s.edge.Explain(from.String(), to.String(), "ABSENT", edge[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.Explain(before, after, out)
 }
 
 // rig drives one parent and remembers what it did.
@@ -201,7 +163,9 @@ func waited(w settle.Wait) ctx.ParentInput { return ctx.ParentInput{Kind: ctx.On
 
 func on(k ctx.Event) ctx.ParentInput { return ctx.ParentInput{Kind: k} }
 
-func at(k ctx.Event, edge uint8) ctx.ParentInput { return ctx.ParentInput{Kind: k, Edge: edge, Count: 1} }
+func at(k ctx.Event, edge uint8) ctx.ParentInput {
+	return ctx.ParentInput{Kind: k, Edge: edge, Count: 1}
+}
 
 var userCancel = ctx.ParentInput{Kind: ctx.OnCancel, Cause: settle.ByUser}
 

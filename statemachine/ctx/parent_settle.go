@@ -98,6 +98,9 @@ func (s *step) reducedTo(t settle.Topology) {
 		s.end(ParentUnknown, settle.Unknown)
 		return
 	}
+	if t == settle.Quiesced && !s.X49() {
+		t = settle.Unknown
+	}
 	switch t {
 	case settle.NotStarted:
 		s.take(RowReduceNotStarted)

@@ -46,6 +46,11 @@ type pairConfig struct {
 var pairTimes = settle.Settings{Admission: 3000, Context: 6000, Request: 10000, Soft: 2500, Control: 2000,
 	RetryFirst: 50, RetryMax: 400, Queue: 100, Replay: 100, Retention: 15000}
 
+var (
+	pairCtxTables, _ = ctx.LoadTables()
+	pairGenTables, _ = gen.LoadTables()
+)
+
 type pairEvent struct {
 	at  sm.Time
 	seq int
@@ -114,6 +119,7 @@ type pair struct {
 	gbuf   []gen.ParentEffect
 	trace  bool
 	cancel bool // a user cancelled
+	noRows bool // rules are broken: rows are not checked
 }
 
 func newPair(seed uint64, cfg pairConfig) *pair {
@@ -251,6 +257,9 @@ func (w *pair) stepC(i int, in ctx.ParentInput) {
 	}
 	if w.trace {
 		fmt.Printf("%6d C%d in=%d e=%d ev=%v wait=%v d=%v %v->%v\n", w.now, i, in.Kind, in.Edge, in.Evidence, in.Wait, in.Verdict.Decision, before.State(), next.State())
+	}
+	if err := pairCtxTables.Explain(before, next, out); err != nil && !w.noRows {
+		w.fail("ctx %d: %v", i, err)
 	}
 	r.p = next
 	arm := false
@@ -403,6 +412,9 @@ func (w *pair) stepG(i int, in gen.ParentInput) {
 	}
 	if w.trace {
 		fmt.Printf("%6d G%d in=%d e=%d ev=%v wait=%v d=%v %v->%v\n", w.now, i, in.Kind, in.Edge, in.Evidence, in.Wait, in.Verdict.Decision, before.State(), next.State())
+	}
+	if err := pairGenTables.Explain(before, next, out); err != nil && !w.noRows {
+		w.fail("gen %d: %v", i, err)
 	}
 	r.p = next
 	arm := false

@@ -246,9 +246,6 @@ func (p *Parent) local() (t settle.Topology, fixed bool) {
 		if p.edge[i].state == EdgeAbsent {
 			peer = control.NotStarted // nobody was told of the slot by this edge
 		}
-		if own == settle.Missing || peer == settle.Missing {
-			fixed = false
-		}
 		if p.bad.Has(wrong.DoubtIsNotStarted) {
 			if own == settle.Missing || own == control.Unknown {
 				own = control.NotStarted
@@ -256,6 +253,9 @@ func (p *Parent) local() (t settle.Topology, fixed bool) {
 			if peer == settle.Missing {
 				peer = control.NotStarted
 			}
+		}
+		if own == settle.Missing || peer == settle.Missing {
+			fixed = false
 		}
 		r := settle.Edge(peer, own, p.X49())
 		if p.edge[i].tainted {

@@ -186,7 +186,11 @@ func (s *step) cancelMessage() error {
 		s.tell(i)
 		s.want(settle.ByPeer)
 	case s.state.Terminal():
-		s.take(RowRepeat)
+		if s.state == ParentUnknown {
+			s.take(RowAnswer)
+		} else {
+			s.take(RowRepeat)
+		}
 		s.tell(i)
 		if s.bad.Has(wrong.CleanUpTwice) {
 			s.do(ParentEffect{Kind: DoFree})
@@ -208,8 +212,8 @@ func (s *step) cancelMessage() error {
 func (s *step) terminal() error {
 	i, e := s.in.Edge, &s.edge[s.in.Edge]
 	ev := s.in.Evidence
-	if ev == settle.Missing || ev == control.DestinationComplete {
-		ev = control.Unknown // not a source's to say (KS-SET-11)
+	if ev == settle.Missing || ev == control.DestinationComplete || ev == control.Quiesced && !s.X49() {
+		ev = control.Unknown // not a source's to say here (KS-SET-11)
 	}
 	late := s.state == ParentUninstalled || s.state.Terminal()
 	before := e.state
@@ -234,7 +238,10 @@ func (s *step) terminal() error {
 		s.takeEdge(RowEdgeReceipt, i)
 		fallthrough
 	case late:
-		if late && s.state != ParentUnknown {
+		switch {
+		case late && s.state == ParentUnknown:
+			s.take(RowAnswer)
+		case late:
 			s.take(RowRepeat)
 		}
 		if s.Evidence(i) != settle.Missing && (!e.told || !e.receipted) && (late || s.state == ParentReducing || s.state == ParentSuccess) {

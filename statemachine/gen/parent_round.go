@@ -9,6 +9,9 @@ import (
 // round carries out what the local ranks decided.
 func (s *step) round() error {
 	v := &s.in.Verdict
+	if v.Decision == round.EndDrain && !s.X49() {
+		return errRound
+	}
 	agreed := s.flags&sealed != 0
 	s.flags &^= sealed
 	if s.flags&settling != 0 && s.state != ParentSuccess {

@@ -132,6 +132,9 @@ func (s *step) isolate() {
 // reducedTo ends the attempt by the disposition of all ranks.
 func (s *step) reducedTo(v *round.Verdict) {
 	t := v.Topology
+	if t == settle.Quiesced && !s.X49() {
+		t = settle.Unknown
+	}
 	if s.flags&stale != 0 && s.state != ParentUninstalled {
 		s.take(RowEpochChanged)
 		s.end(ParentUnknown, settle.Unknown)

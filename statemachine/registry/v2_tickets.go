@@ -30,9 +30,9 @@ type Tickets struct {
 	// The others are ordered by when they retire; a pinned entry is in none of them,
 	// or last among those that wait for room.
 	cached, noPeer, waiting queue
-	counts  Counts
-	gone    uint64 // highest ctx_attempt of this session that was forgotten
-	bad     wrong.Rules
+	counts                  Counts
+	gone                    uint64 // highest ctx_attempt of this session that was forgotten
+	bad                     wrong.Rules
 }
 
 // NewTickets returns an empty registry: a new process knows nothing of what was

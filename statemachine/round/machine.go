@@ -154,17 +154,19 @@ func (m Machine) begin(in Input, dst []Effect) (Machine, []Effect, error) {
 		m.ranks = in.Ranks
 	}
 	m.id++
-	m.stage, m.entered, m.early, m.installed = gathering, m.early, 0, 0
+	m.stage, m.entered, m.early, m.installed = gathering, m.early&m.all(), 0, 0
 	dst = append(dst, Effect{Kind: Send, ID: m.id}, Effect{Kind: Arm, ID: m.id})
 	return m.judged(dst)
 }
 
 func (m Machine) enter(in Input, dst []Effect) (Machine, []Effect, error) {
 	bit := uint8(1) << (in.Rank & 7)
+	ranks := m.ranks
+	if m.id == 0 {
+		ranks = MaxRanks // how many there are is known with the first Begin
+	}
 	switch {
-	case m.id == 0:
-		return m, dst, errNoRound
-	case in.Rank >= m.ranks:
+	case in.Rank >= ranks:
 		return m, dst, errRank
 	case in.ID == m.id+1:
 		// A faster rank is one round ahead; it cannot be further (doubt D14).

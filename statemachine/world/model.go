@@ -75,6 +75,9 @@ type Model[S comparable] struct {
 	Actors []string
 	// Actions lists every action; an Event's Action is an index into it.
 	Actions []Info
+	// Rows names the rows of the specification's transition tables that the machines of
+	// this model report; Out.Take counts by index.
+	Rows []string
 	// Init are the initial states.
 	Init []S
 	// Next reports every event that is possible in s with the state that it leads to.
@@ -102,7 +105,22 @@ type Model[S comparable] struct {
 type Out[S any] struct {
 	next S
 	emit func(Event, *S)
+	rows [MaxRows]int64
 }
+
+// MaxRows is the largest number of rows of transition tables that a model can count.
+const MaxRows = 256
+
+// Take counts that a row of the specification's transition tables was taken; row is
+// an index into Model.Rows. A nil Out counts nothing.
+func (o *Out[S]) Take(row int) {
+	if o != nil && row < MaxRows {
+		o.rows[row]++
+	}
+}
+
+// Taken returns how often each row was taken so far.
+func (o *Out[S]) Taken() [MaxRows]int64 { return o.rows }
 
 // NewOut returns an Out that hands every successor to emit. The pointer is valid
 // during the call only.

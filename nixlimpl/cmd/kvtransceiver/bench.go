@@ -14,13 +14,28 @@ import (
 	"github.com/kvsettle/kvsettle/nixlimpl/bench"
 )
 
+// table is a result that people can read.
+type table interface{ Table(io.Writer) error }
+
+func measure(ctx context.Context, o bench.Options, transport, library string) (table, error) {
+	if transport == "nixl" {
+		return bench.RunNIXL(ctx, o, library)
+	}
+	if o.Count == 0 {
+		o.Count = bench.DefaultCount
+	}
+	return bench.Run(ctx, o)
+}
+
 func runBench(args []string, stdout, stderr io.Writer) int {
 	var size bench.Size
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&size.Bytes, "bytes", 0, "size of one request's KV; 0 means 4 MiB, 64 MiB and 256 MiB in blocks of 64 KiB, and 64 MiB in blocks of 16 KiB")
 	fs.IntVar(&size.Block, "block", bench.DefaultBlock, "with --bytes: size of one contiguous piece (one layer of K or V of a paged block)")
-	count := fs.Int("count", bench.DefaultCount, "repetitions of each size; the median counts")
+	count := fs.Int("count", 0, "repetitions of each size, of which the median counts; 0 means 20, or 100 over nixl")
+	transport := fs.String("transport", "shm", "transport: shm, or nixl, which is also measured against its own bare writes")
+	library := fs.String("nixl-library", "", "libnixl_capi.so, or a folder that holds it; empty: looked for (see doctor)")
 	asJSON := fs.Bool("json", false, "print one JSON object instead of the table")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -33,6 +48,15 @@ func runBench(args []string, stdout, stderr io.Writer) int {
 	switch {
 	case fs.NArg() > 0:
 		fmt.Fprintf(stderr, "bench: unexpected argument %q\n", fs.Arg(0))
+		return exitUsage
+	case *transport != "shm" && *transport != "nixl":
+		fmt.Fprintf(stderr, "bench: --transport %q: known: shm, nixl\n", *transport)
+		return exitUsage
+	case given["nixl-library"] && *transport != "nixl":
+		fmt.Fprintln(stderr, "bench: --nixl-library needs --transport nixl")
+		return exitUsage
+	case given["count"] && *count < 1:
+		fmt.Fprintf(stderr, "bench: --count %d: must be at least 1\n", *count)
 		return exitUsage
 	case given["block"] && !given["bytes"]:
 		fmt.Fprintln(stderr, "bench: --block needs --bytes")
@@ -47,7 +71,7 @@ func runBench(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	res, err := bench.Run(ctx, o)
+	res, err := measure(ctx, o, *transport, *library)
 	if err != nil {
 		fmt.Fprintln(stderr, "bench:", err)
 		var u *bench.UsageError

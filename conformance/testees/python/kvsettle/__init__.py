@@ -1,0 +1,1 @@
+"""A strict kvsettle codec, written from spec/*.md alone. Standard library only."""

@@ -1,0 +1,60 @@
+package gen
+
+import (
+	"slices"
+
+	"github.com/kvsettle/kvsettle/statemachine/settle/rows"
+)
+
+// Tables checks the steps of a Parent against the two GEN tables of chapter 14.
+type Tables struct{ parent, edge *rows.Table }
+
+// LoadTables prepares the tables, with the steps that the specification asks for
+// elsewhere and no row describes.
+func LoadTables() (*Tables, error) {
+	p, err := rows.Load("gen-parent-transitions",
+		rows.Extra{ID: RowAsk.String(), From: []string{"IN_FLIGHT"}, To: "unchanged"},
+		rows.Extra{ID: RowAnswer.String(), From: []string{"CANCEL_PENDING", "CANCEL_SENT", "REDUCING", "SUCCESS_COMPLETE", "TERMINAL_UNKNOWN"}, To: "unchanged"},
+		rows.Extra{ID: RowCancelUnproven.String(), From: []string{"CANCEL_PENDING"}, To: "REDUCING"})
+	if err != nil {
+		return nil, err
+	}
+	e, err := rows.Load("gen-edge-transitions",
+		rows.Extra{ID: RowEdgeTerminalDrained.String(), From: []string{"OPEN_SENT"}, To: "CANCEL_SENT"})
+	return &Tables{p, e}, err
+}
+
+// IDs lists the rows of both tables. The slice is the caller's own.
+func (t *Tables) IDs() []string { return slices.Concat(t.parent.IDs(), t.edge.IDs()) }
+
+// Explain returns nil if the rows in out are rows of the tables and lead from
+// before to after; otherwise it says which does not (KS-GEN-1).
+func (t *Tables) Explain(before, after Parent, out []ParentEffect) error {
+	var parent []string
+	var edge [MaxParentEdges][]string
+	for _, e := range out {
+		switch {
+		case e.Kind != DoTake:
+		case e.Row.OfEdge() && e.Edge < MaxParentEdges:
+			edge[e.Edge] = append(edge[e.Edge], e.Row.String())
+		default:
+			parent = append(parent, e.Row.String())
+		}
+	}
+	if err := t.parent.Explain(before.state.String(), after.state.String(), "-", parent); err != nil {
+		return err
+	}
+	for i := range edge {
+		from, to := before.edge[i].state, after.edge[i].state
+		switch {
+		case from == EdgeOpenSent && to == EdgeAbsent && len(edge[i]) == 0:
+			continue // the OPEN definitely never left
+		case to == EdgeRetired && from < EdgeNotStarted && len(edge[i]) == 0:
+			continue // retired without evidence: UNKNOWN
+		}
+		if err := t.edge.Explain(from.String(), to.String(), EdgeAbsent.String(), edge[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
