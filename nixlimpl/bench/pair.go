@@ -131,12 +131,13 @@ func (p *pair) transfer(ctx context.Context, hashes []uint64, tokens int, tamper
 		if err != nil {
 			return rep, err
 		}
-		if rep.Op == child.Outcome {
-			out = rep
+		if rep.Op == child.Ended {
+			continue
 		}
-	}
-	if out.Disposition != "completed" || out.FullHit {
-		return out, broke("request %d: %s %s, full hit %v, %d of %d blocks arrived wrong", p.next, out.Disposition, out.Message, out.FullHit, out.Corrupt, out.Blocks)
+		if out = rep; out.Disposition != "completed" || out.FullHit {
+			return out, broke("request %d: %s %s, full hit %v, %d of %d blocks arrived wrong",
+				p.next, out.Disposition, out.Message, out.FullHit, out.Corrupt, out.Blocks)
+		}
 	}
 	return out, nil
 }

@@ -61,5 +61,11 @@ func readReports(r io.Reader, report func(Report)) {
 // Send queues one command. It never blocks, and does nothing once the child is gone.
 func (p *Process) Send(c Command) { p.in.Send(c) }
 
+// Signal sends a signal to the child; an ended one gets none.
+func (p *Process) Signal(s os.Signal) { _ = p.cmd.Process.Signal(s) }
+
+// Ended is the state of a child whose exit was reported, else nil.
+func (p *Process) Ended() *os.ProcessState { return p.cmd.ProcessState }
+
 // Kill ends the child at once. Its exit is still reported.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,11 +28,29 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func options(t *testing.T, faults ...string) (Options, *bytes.Buffer) {
+// logBuffer takes the logs of several children at once.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func options(t *testing.T, faults ...string) (Options, *logBuffer) {
 	t.Helper()
 	o := Defaults()
 	o.Requests, o.Speed, o.Deadline = 60, 0, 600*time.Millisecond
-	log := &bytes.Buffer{}
+	log := &logBuffer{}
 	o.Log = log
 	for _, f := range faults {
 		s, err := fault.Parse(f)
@@ -51,7 +70,7 @@ func run(t *testing.T, o Options) *Result {
 }
 
 // sound is what must hold in every run that does not break the transport.
-func sound(t *testing.T, o Options, r *Result, log *bytes.Buffer) {
+func sound(t *testing.T, o Options, r *Result, log *logBuffer) {
 	t.Helper()
 	require.Empty(t, r.Broken, log.String())
 	require.Equal(t, r.Requests, r.Dispositions.total())

@@ -60,9 +60,7 @@ func Defaults() Options {
 
 // The bounds of what a run may ask for.
 const (
-	chunkBytes  = 1 << 20
-	windowCount = 4
-	maxSlot     = 1 << 34
+	maxSlot = 1 << 34
 	// interruptGrace bounds each step of an orderly end after Ctrl-C.
 	interruptGrace = 5 * time.Second
 	minDeadline    = 50 * time.Millisecond
@@ -202,7 +200,7 @@ func (p *plan) start(role string, incarnation int) child.Start {
 	s := child.Start{
 		Role: role, Local: p.GENMode, ModeSource: p.genSource, Geometry: p.Geometry, Scale: p.Scale, TokensPerBlock: p.TokensPerBlock,
 		KVBlocks: p.kvBlocks, Slots: p.Slots, SlotBytes: p.SlotBytes, Budget: p.Budget,
-		Chunk: min(chunkBytes, p.SlotBytes), Workers: 2, Deadline: p.Deadline, Transport: p.Transport,
+		Chunk: min(child.DefaultChunk, p.SlotBytes), Workers: child.DefaultWorkers, Deadline: p.Deadline, Transport: p.Transport,
 		Seed: p.Seed<<16 ^ uint64(incarnation)<<8, Debug: p.Verbose,
 	}
 	if p.Transport == "nixl" {
@@ -217,7 +215,7 @@ func (p *plan) start(role string, incarnation int) child.Start {
 	if role == "ctx" {
 		s.Local, s.ModeSource = p.CTXMode, p.ctxSource
 		s.Seed++
-		s.SlotBytes = s.Chunk * windowCount
+		s.SlotBytes = s.Chunk * child.DefaultWindow
 	}
 	for _, f := range p.Faults {
 		switch f.Name {

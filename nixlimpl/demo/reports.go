@@ -126,7 +126,7 @@ func (d *driver) exited(rep report) {
 	if d.fatal != nil || d.quits["over"] > 0 {
 		return
 	}
-	code := pr.cmd.ProcessState.ExitCode()
+	code := pr.child.Ended().ExitCode()
 	if !pr.killed && code != child.ExitUnhealthy {
 		d.broke("%s ended by itself: %v", pr.role, rep.err)
 		if d.quits[pr.role]++; d.quits[pr.role] > 3 {
@@ -203,7 +203,7 @@ func (d *driver) finish() {
 			d.broke("%s did not end when told to", pr.role)
 			pr.kill()
 			d.await(5*time.Second, func() bool { return pr.gone })
-		} else if code := pr.cmd.ProcessState.ExitCode(); code != 0 && !pr.killed {
+		} else if code := pr.child.Ended().ExitCode(); code != 0 && !pr.killed {
 			d.broke("%s ended with code %d", pr.role, code)
 		}
 	}

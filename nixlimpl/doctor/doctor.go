@@ -72,6 +72,10 @@ func (s *system) examine(ctx context.Context) Report {
 	nixl := s.nixlCheck()
 	add(nixl)
 	r.Can.NIXL = nixl.Status == OK
+	if s.ucx != nil {
+		ucx := s.ucxCheck(r.Can.NIXL)
+		r.Can.NIXL = add(ucx) && r.Can.NIXL
+	}
 	gpu := s.gpuCheck()
 	add(gpu)
 	r.Can.GPU = gpu.Status == OK

@@ -274,7 +274,7 @@ func TestHere(t *testing.T) {
 		require.NotEmpty(t, c.Found, c.Name)
 		require.Equal(t, c.Status == OK, c.Fix == "", c)
 	}
-	require.Equal(t, []string{"go", "cpu", "memory", "memfd", "seals", "pidfd", "abstract-socket", "nixl", "gpu", "java", "tlc"}, names)
+	require.Equal(t, []string{"go", "cpu", "memory", "memfd", "seals", "pidfd", "abstract-socket", "nixl", "nixl-ucx", "gpu", "java", "tlc"}, names)
 
 	raw, err := json.Marshal(r)
 	require.NoError(t, err)

@@ -37,6 +37,31 @@ func (s *system) nixlCheck() Check {
 	return c
 }
 
+// ucxCheck starts an agent and says what its UCX has.
+func (s *system) ucxCheck(library bool) Check {
+	c := Check{Name: "nixl-ucx", Status: Missing}
+	if !library {
+		c.Found, c.Fix = "no NIXL library to look into", "See nixl."
+		return c
+	}
+	e, err := s.ucx()
+	if err != nil {
+		c.Found, c.Fix = err.Error(), "Check UCX_TLS and UCX_NET_DEVICES."
+		var u *nixl.UnsupportedError
+		if errors.As(err, &u) {
+			c.Found, c.Fix = strings.Join(u.Missing, "; "), sentence(u.Fix)
+		}
+		return c
+	}
+	c.Status = OK
+	c.Found = fmt.Sprintf("plugins %s, UCX %s, transports %s", strings.Join(e.Plugins, " "), e.UCX, strings.Join(e.Transports, " "))
+	if len(e.Unusable) > 0 {
+		c.Found += ", without " + strings.Join(e.Unusable, "; ")
+	}
+	c.Found += "; NIXL's own listener is off, because it binds every interface and asks nobody who he is (--nixl-listen)"
+	return c
+}
+
 // sentence makes one of a fix that begins in lower case and has no full stop.
 func sentence(s string) string {
 	if s == "" {

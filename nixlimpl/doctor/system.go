@@ -33,6 +33,8 @@ type system struct {
 	shm    func() []Check
 	// library finds and loads NIXL.
 	library func() (*nixl.Library, error)
+	// ucx starts an agent with it; nil leaves that check out.
+	ucx func() (*nixl.Examination, error)
 	// cached returns the entry of a pinned package in the user's cache, checked against
 	// the hashes of its files.
 	cached func(fetch.Want) (string, error)
@@ -49,6 +51,7 @@ func here() *system {
 		},
 		shm:     probeSHM,
 		library: func() (*nixl.Library, error) { return nixl.Load("") },
+		ucx:     func() (*nixl.Examination, error) { return nixl.Examine("") },
 		cached:  cached,
 		nvml:    askNVML,
 	}

@@ -44,7 +44,7 @@ type Config struct {
 	// Spin is how long after the latest activity the agent polls without a pause: 0
 	// means the default of 50 us, negative none, at most 10 ms.
 	Spin time.Duration
-	// IdlePoll bounds the pause between two polls: 100 us to 1 s, default 5 ms.
+	// IdlePoll bounds the pause between two polls: 100 us to 1 s, default 10 ms.
 	IdlePoll time.Duration
 	// ConnectDeadline bounds AddPeer (the setting connect-deadline): 10 ms to 10 min,
 	// default 2 s.
@@ -113,7 +113,7 @@ func (c *Config) complete() error {
 	}{
 		{"ProgressDelay", &c.ProgressDelay, 100 * time.Millisecond, time.Millisecond, 10 * time.Second},
 		{"Spin", &c.Spin, 50 * time.Microsecond, -1, 10 * time.Millisecond},
-		{"IdlePoll", &c.IdlePoll, 5 * time.Millisecond, 100 * time.Microsecond, time.Second},
+		{"IdlePoll", &c.IdlePoll, 10 * time.Millisecond, 100 * time.Microsecond, time.Second},
 		{"ConnectDeadline", &c.ConnectDeadline, 2 * time.Second, 10 * time.Millisecond, 10 * time.Minute},
 		{"FlushDeadline", &c.FlushDeadline, 2 * time.Second, time.Millisecond, time.Minute},
 	} {

@@ -141,3 +141,14 @@ func TestVersionIsTheWheels(t *testing.T) {
 	_, err = Load("/somewhere/else")
 	require.Error(t, err)
 }
+
+func TestExamine(t *testing.T) {
+	needLibrary(t)
+	e, err := Examine("")
+	require.NoError(t, err)
+	require.Contains(t, e.Plugins, "UCX")
+	require.Contains(t, e.Transports, "tcp")
+	require.Contains(t, e.Transports, "cma")
+	require.FileExists(t, e.UCX)
+	t.Logf("transports %v, unusable %v", e.Transports, e.Unusable)
+}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -51,7 +52,10 @@ type command struct {
 	Late bool `json:"late"`
 }
 
-const opArm = "arm"
+const (
+	opArm        = "arm"
+	opGoroutines = "goroutines"
+)
 
 // serve is a service like package child's, whose faults can be switched on and off.
 func serve() int {
@@ -122,6 +126,9 @@ func serve() int {
 			drop.Store(int64(o.Drop))
 			late.Store(o.Late)
 			out.Send(child.Report{Op: opArm})
+		case o.Op == opGoroutines:
+			runtime.GC()
+			out.Send(child.Report{Op: opGoroutines, Blocks: runtime.NumGoroutine()})
 		case o.Op == child.OpContext:
 			c.Context(*o.Handover, func(h handover.Handover, err error) {
 				if err != nil {

@@ -175,5 +175,7 @@ func TestUnreachablePeer(t *testing.T) {
 	require.Equal(t, sm.Failed, o.Disposition)
 	require.Equal(t, spec.Reason("peer-unreachable"), o.Reason)
 	require.Less(t, time.Since(begin), 3*time.Second)
-	require.Empty(t, p.gen.peers, "a dead peer is remembered")
+	known := make(chan int, 1)
+	p.gen.loop.Post(func() { known <- len(p.gen.peers) })
+	require.Zero(t, <-known, "a dead peer is remembered")
 }

@@ -19,7 +19,7 @@ const help = `kvtransceiver moves KV cache between two services by the kvsettle 
 
   kvtransceiver demo [flags]     run both services here and replay a trace
   kvtransceiver bench [flags]    measure a hand-over against plain copies
-  kvtransceiver doctor [--json]  what this machine can run, and how to get the rest
+  kvtransceiver doctor [flags]   what this machine can run, and how to get the rest
   kvtransceiver help             this text
 
 Every subcommand takes --help. Results go to standard output, logs to standard error.
