@@ -224,8 +224,7 @@ func (r *remoteAgent) event(op string, bound time.Duration) (answer, bool) {
 	}
 }
 
-func (r *remoteAgent) kill()                   { _ = r.cmd.Process.Kill() }
-func (r *remoteAgent) signal(s syscall.Signal) { _ = r.cmd.Process.Signal(s) }
+func (r *remoteAgent) kill() { _ = r.cmd.Process.Kill() }
 
 // meet makes two helpers known to each other.
 func meet(t *testing.T, a, b *remoteAgent) {

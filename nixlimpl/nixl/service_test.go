@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -180,7 +179,6 @@ type side struct {
 	stop    func()
 	reports chan child.Report
 	dead    bool
-	mu      sync.Mutex
 }
 
 func startSide(t testing.TB, s setup, env []string, wrap ...string) *side {

@@ -146,7 +146,6 @@ type Effect struct {
 type Bundle struct {
 	state                         State
 	held, finished, quiet, failed Parts
-	released                      bool
 	token                         uint64
 	bad                           wrong.Rules
 }

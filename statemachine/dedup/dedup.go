@@ -105,9 +105,12 @@ func New[K comparable, R any](window, keys int) (*Table[K, R], error) {
 	return &Table[K, R]{window: window, keys: keys, index: make(map[K]uint32)}, nil
 }
 
-// SetWrongRules breaks rules, for models and tests that want to see an invariant
-// fail. Nothing else can set them.
-func (t *Table[K, R]) SetWrongRules(r wrong.Rules) { t.bad = r }
+// WithWrongRules breaks rules of t itself and returns it, for models and tests that
+// want to see an invariant fail. Nothing else can set them.
+func (t *Table[K, R]) WithWrongRules(r wrong.Rules) *Table[K, R] {
+	t.bad = r
+	return t
+}
 
 // Counts returns the present numbers.
 func (t *Table[K, R]) Counts() Counts { return t.counts }

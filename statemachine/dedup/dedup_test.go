@@ -260,10 +260,10 @@ func TestWrongRules(t *testing.T) {
 	for rule, m := range map[wrong.Rules]dedup.Message{
 		wrong.CancelTwice: message(7, "m"), wrong.OldReachesNew: message(5, "m"), wrong.IgnoreEpochs: other,
 	} {
-		d.SetWrongRules(0)
+		d.WithWrongRules(0)
 		v, _, err := d.Judge("k", m)
 		require.True(t, err != nil || v != dedup.First)
-		d.SetWrongRules(rule)
+		d.WithWrongRules(rule)
 		v, _, err = d.Judge("k", m)
 		require.NoError(t, err)
 		require.Equal(t, dedup.First, v, "%b", rule)

@@ -339,13 +339,14 @@ func TestSendersAreBounded(t *testing.T) {
 	_, err := s.Fault("c", 1, 0)
 	require.ErrorIs(t, err, &sm.Refusal{Reason: sm.RegistryFull})
 	require.Equal(t, escalate.SenderCounts{Known: 2, Cut: 2, Faults: 3, Overflow: 1}, s.Counts())
-	require.Zero(t, s.Sweep(9999, nil), "who is cut off is not forgotten")
-	require.Equal(t, 1, s.Sweep(0, func(name string) bool { return name == "a" }))
+	require.Zero(t, s.Sweep(9999), "who is cut off is not forgotten")
+	require.True(t, s.Forget("a"))
+	require.False(t, s.Forget("a"))
 	require.Equal(t, 1, s.Counts().Cut)
 	s.Settled("b", 1)
 	require.True(t, s.Admits("b", 1, 40))
-	require.Zero(t, s.Sweep(1000, nil))
-	require.Equal(t, 1, s.Sweep(1001, nil))
+	require.Zero(t, s.Sweep(1000))
+	require.Equal(t, 1, s.Sweep(1001))
 	for _, bad := range []escalate.SenderConfig{{}, {Limit: 1}, {Limit: 1, Pause: 1}, {Limit: 1, Pause: 1, Window: 1, Returns: -1}} {
 		_, err := escalate.NewSenders[string](bad)
 		require.ErrorIs(t, err, &sm.Refusal{Reason: sm.BadRequest})
@@ -354,7 +355,7 @@ func TestSendersAreBounded(t *testing.T) {
 
 // TestRestartBudget: never more than the budget starts within one window.
 func TestRestartBudget(t *testing.T) {
-	spec.Covers(t, "KS-TIME-18", "KS-SEC-3")
+	spec.Covers(t, "KS-TIME-18")
 	for _, n := range []int{0, -1, escalate.MaxRestarts + 1} {
 		_, err := escalate.NewBudget(n, 1)
 		require.ErrorIs(t, err, &sm.Refusal{Reason: sm.BadRequest})

@@ -125,15 +125,26 @@ func (s *Senders[K]) Admits(name K, epoch uint64, now sm.Time) bool {
 	return true
 }
 
+// Forget drops a sender that the transport has let go, with what was held against it:
+// whoever comes under that name has to register anew. It says whether it was known.
+func (s *Senders[K]) Forget(name K) bool {
+	x := s.known[name]
+	if x == nil {
+		return false
+	}
+	s.restore(x)
+	delete(s.known, name)
+	s.counts.Known--
+	return true
+}
+
 // Sweep forgets senders that are not cut off and whose last fault is older than the
-// window, and those cut off that the transport has let go: gone says which; nil for
-// none. It returns how many were forgotten.
-func (s *Senders[K]) Sweep(now sm.Time, gone func(K) bool) int {
+// window. It returns how many were forgotten.
+func (s *Senders[K]) Sweep(now sm.Time) int {
 	before := len(s.known)
 	// order-free: each sender is judged by itself, and only the number is seen.
 	for name, x := range s.known {
-		if !x.cut && now > deadline.After(x.last, s.cfg.Window) || gone != nil && gone(name) {
-			s.restore(x)
+		if !x.cut && now > deadline.After(x.last, s.cfg.Window) {
 			delete(s.known, name)
 		}
 	}

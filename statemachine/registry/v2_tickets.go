@@ -50,9 +50,12 @@ func NewTickets(cfg Config) (*Tickets, error) {
 	return &Tickets{cfg: cfg, index: make(map[identity.Ticket]uint32)}, nil
 }
 
-// SetWrongRules breaks rules, for models and tests that want to see an invariant
-// fail. Nothing else can set them.
-func (t *Tickets) SetWrongRules(r wrong.Rules) { t.bad = r }
+// WithWrongRules breaks rules of t itself and returns it, for models and tests that
+// want to see an invariant fail. Nothing else can set them.
+func (t *Tickets) WithWrongRules(r wrong.Rules) *Tickets {
+	t.bad = r
+	return t
+}
 
 // Counts returns the present numbers.
 func (t *Tickets) Counts() Counts { return t.counts }

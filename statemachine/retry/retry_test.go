@@ -135,10 +135,14 @@ func TestDeadlinesOnlyShrink(t *testing.T) {
 	e, _ = do(t, e, retry.Input{Kind: retry.Due, Now: 40 * ms})
 	require.Equal(t, retry.Exhausted, e.State())
 	refused(t, e, retry.Input{Kind: retry.Limit, End: 1}, sm.WrongState)
+	// A re-send that falls on the deadline is none.
+	e, effects = do(t, retry.Exchange{}, retry.Input{Kind: retry.Start, ID: 1, End: 50 * ms})
+	require.Equal(t, retry.Last, e.State())
+	require.Equal(t, retry.Effect{Do: retry.Wake, ID: 1, At: 50 * ms}, effects[1])
 }
 
 func TestRefusals(t *testing.T) {
-	spec.Covers(t, "KS-CTL-22", "KS-CTL-5")
+	spec.Covers(t, "KS-CTL-22")
 	var idle retry.Exchange
 	for _, k := range []retry.Kind{retry.Answer, retry.Receipt, retry.Limit, retry.Stop} {
 		refused(t, idle, retry.Input{Kind: k}, sm.WrongState)
@@ -185,7 +189,7 @@ func TestAgainstNaive(t *testing.T) {
 			require.LessOrEqual(rt, wake.At, end)
 			require.Equal(rt, min(now+pause, end), wake.At)
 			if answer < wake.At {
-				e, effects, err = e.Step(&set, retry.Input{Kind: retry.Answer}, nil)
+				e, _, err = e.Step(&set, retry.Input{Kind: retry.Answer}, nil)
 				require.NoError(rt, err)
 				require.Equal(rt, retry.Answered, e.State())
 				break

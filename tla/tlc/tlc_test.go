@@ -145,7 +145,7 @@ func TestDumpDefects(t *testing.T) {
 	require.ErrorIs(t, ReadDump(strings.NewReader(head+"1 [label=\"x\"]\n}\n"), func(int64, []byte, bool) error { return stop }, noEdge), stop)
 }
 
-func TestFindSaysWhatToDo(t *testing.T) {
+func TestFindNamesTheFix(t *testing.T) {
 	t.Setenv("KVSETTLE_CACHE", t.TempDir())
 	t.Setenv(JarVariable, "")
 	_, err := Find(context.Background(), Options{Offline: true})
