@@ -75,7 +75,7 @@ func TestFiles(t *testing.T) {
 	require.Empty(t, report.Failures)
 	require.Equal(t, total, report.Passed)
 	require.Equal(t, count, report.PassedByType)
-	require.Equal(t, 602, total)
+	require.Equal(t, 626, total)
 	t.Logf("%d vectors, by type %v", total, count)
 }
 

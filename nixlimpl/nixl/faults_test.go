@@ -117,7 +117,9 @@ func TestFaultTable(t *testing.T) {
 						}
 						c.arm(-1, false)
 						g.arm(-1, false)
-						row.next = fmt.Sprintf("%d failed before", served(t, c, g, 2000, tokens, 4))
+						tries := served(t, c, g, 2000, tokens, 4)
+						require.LessOrEqual(t, tries, 1, "the next request must be served; one may miss its deadline on a busy machine")
+						row.next = fmt.Sprintf("%d failed before", tries)
 						require.Zero(t, c.state().Open)
 						require.Zero(t, g.state().Open)
 						lc := c.bye()

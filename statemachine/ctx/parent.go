@@ -210,7 +210,9 @@ func (p *Parent) local() (t settle.Topology, fixed bool) {
 		return settle.Unknown, true
 	case p.flags&doubtful != 0:
 		return settle.Unknown, fixed || p.flags&expired != 0
-	case alone && p.X49():
+	case alone && p.X49() && !fixed:
+		// GEN's evidence can change nothing about this side's memory (KS-QUI-12); where
+		// all of it is in hand, the table decides for both sides alike (KS-SET-12).
 		return settle.Completed, true
 	}
 	return t, fixed || p.flags&expired != 0

@@ -205,7 +205,7 @@ func (s *step) openPublished(m settle.Match) error {
 		return nil
 	}
 	if s.edges == 0 {
-		s.adopt(s.in)
+		s.adopt(&s.in)
 	}
 	s.edge[i].state = EdgeBound
 	s.edge[i].posts.Chunks = s.in.Chunks

@@ -87,6 +87,7 @@ type rankC struct {
 	sealed  [8]bool
 	posted  [8]uint16
 	writes  [8][]*write
+	final   ctx.Parent // as the disposition was fixed
 }
 
 type rankG struct {
@@ -100,6 +101,7 @@ type rankG struct {
 	slot    bool // someone else may own the slot: it was freed
 	restart int
 	landed  [8]uint16
+	final   gen.Parent // as the disposition was fixed
 }
 
 type pair struct {
@@ -262,6 +264,9 @@ func (w *pair) stepC(i int, in ctx.ParentInput) {
 		w.fail("ctx %d: %v", i, err)
 	}
 	r.p = next
+	if next.State().Terminal() && !before.State().Terminal() {
+		r.final = next
+	}
 	arm := false
 	for _, e := range out {
 		switch e.Kind {
@@ -417,6 +422,9 @@ func (w *pair) stepG(i int, in gen.ParentInput) {
 		w.fail("gen %d: %v", i, err)
 	}
 	r.p = next
+	if next.State().Terminal() && !before.State().Terminal() {
+		r.final = next
+	}
 	arm := false
 	for _, e := range out {
 		switch e.Kind {

@@ -68,7 +68,11 @@ func (s *step) readyMessage() error {
 		return nil
 	}
 	if s.flags&(hasX48|hasX49) != 0 && e.state == EdgeOpenSent {
-		s.con = s.in.Contract
+		if s.anyProven() {
+			s.con &= s.in.Contract // what every source promises
+		} else {
+			s.con = s.in.Contract
+		}
 	}
 	switch {
 	case e.state != EdgeOpenSent:

@@ -27,7 +27,7 @@ var (
 // step is one Step under way: a working copy of the parent and the effects.
 type step struct {
 	Parent
-	in  *ParentInput
+	in  ParentInput
 	dst []ParentEffect
 }
 
@@ -35,7 +35,7 @@ type step struct {
 // appended. A refused input returns a *statemachine.Refusal, the parent unchanged
 // and dst as it was. No input makes it panic.
 func (p Parent) Step(in ParentInput, dst []ParentEffect) (Parent, []ParentEffect, error) {
-	s := step{Parent: p, in: &in, dst: dst}
+	s := step{Parent: p, in: in, dst: dst}
 	before := s.offer()
 	if err := s.apply(); err != nil {
 		return p, dst, err
@@ -99,7 +99,7 @@ func (s *step) apply() error {
 }
 
 func (s *step) validate() error {
-	in := s.in
+	in := &s.in
 	if s.state != ParentImported || s.edges != 0 {
 		return errState
 	}

@@ -156,7 +156,8 @@ func TestRandomWords(t *testing.T) {
 			step(name)
 		}
 		// Deadlines alone settle it; local work ends; proof brings the slot back.
-		for s.m.Disposition() == sm.Open {
+		for n := 0; s.m.Disposition() == sm.Open; n++ {
+			require.Less(rt, n, 5, "deadline after deadline does not end it")
 			require.NotZero(rt, s.m.Deadline(), "an open attempt always has a deadline (%s)", s.m.State())
 			step("due")
 		}

@@ -1,6 +1,7 @@
 package round_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -236,4 +237,10 @@ func BenchmarkDecide(b *testing.B) {
 	for b.Loop() {
 		round.Decide(v)
 	}
+}
+
+func TestFuzzSeeds(t *testing.T) {
+	seeds, err := os.ReadDir("testdata/fuzz/FuzzDecide")
+	require.NoError(t, err)
+	require.Len(t, seeds, 8)
 }

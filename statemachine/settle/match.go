@@ -7,7 +7,8 @@ import (
 
 // Match says which parts of a received message agree with the attempt that it was
 // routed to. Package wire/identity compares; the machines judge. Only Exact lets a
-// message change anything (KS-ID-17).
+// message change anything (KS-ID-17). A part that has nothing to be compared with yet,
+// such as gen_attempt while a ticket is not bound, counts as the same.
 type Match uint8
 
 // The parts. SameRequest alone is what the request id says, and never enough.

@@ -219,19 +219,22 @@ func V1Size(size string) (V1Config, bool) {
 		c.Faults = f
 		cfg.Cases = append(cfg.Cases, c)
 	}
-	add(one, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1})
+	if size != "small" {
+		add(one, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1})
+	}
 	switch size {
 	case "small":
+		add(one, V1Faults{Drops: 1, Dups: 1, CancelGen: 1})
+		add(one, V1Faults{CancelCtx: 1, Crashes: 1})
 		add(one, V1Faults{SendFails: 1, WriteFails: 1, Rejects: 1, Denials: 1, VerifyFails: 1, Hits: 1, CancelGen: 1})
 		add(base, V1Faults{Drops: 1, CancelGen: 1})
 		add(far, V1Faults{Drops: 1, Crashes: 1})
 		add(reject, V1Faults{Drops: 1, CancelGen: 1})
 		add(silent, V1Faults{CancelGen: 1})
-		add(mixed, V1Faults{Rejects: 1})
 	case "medium":
 		add(one, V1Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, SendFails: 1, WriteFails: 1, Rejects: 1, Denials: 1, VerifyFails: 1, Hits: 1})
-		add(base, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1})
-		add(far, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1})
+		add(base, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, Crashes: 1})
+		add(far, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, Crashes: 1})
 		add(reject, V1Faults{Drops: 1, Dups: 1, CancelGen: 1, Crashes: 1})
 		add(silent, V1Faults{CancelGen: 1, CancelCtx: 1, Crashes: 1})
 		add(mixed, V1Faults{Rejects: 1, Drops: 1})

@@ -47,6 +47,11 @@ type V2Case struct {
 	// Restarts: a service that crashed comes back with a new epoch and empty
 	// registries, once.
 	Restarts bool
+	// Lockstep: all ranks of a service hear a verdict, pass the barrier and confirm a
+	// seal in one event.
+	Lockstep bool
+	// Strict checks FaultFreeCompletes also where plain v2 is known to violate it.
+	Strict bool
 	// Retires: metadata may retire once its retention is over.
 	Retires bool
 	Faults  V2Faults
@@ -54,14 +59,16 @@ type V2Case struct {
 
 // V2Faults are the budgets of a v2 case.
 type V2Faults struct {
-	// Drops and Dups are messages lost and doubled; DropNotices are completion notices
-	// lost. Order needs no budget.
-	Drops, Dups, DropNotices uint8
+	// Drops, Dups and Reorders are messages lost, doubled, and overtaken by all that is
+	// behind them; a double comes behind them too. DropNotices are completion notices
+	// lost.
+	Drops, Dups, Reorders, DropNotices uint8
 	// CancelGen and CancelCtx are user cancels at either side.
 	CancelGen, CancelCtx uint8
 	// Crashes are deaths of a whole service.
 	Crashes uint8
-	// Retries are re-sends, SendFails sends of OPEN that fail or end in doubt.
+	// Retries are re-sends by each rank, SendFails sends of OPEN that fail or end in
+	// doubt.
 	Retries, SendFails uint8
 	// WriteFails are final errors, Releases handles given up before they were final.
 	WriteFails, Releases, VerifyFails uint8
@@ -118,7 +125,7 @@ type v2Round struct {
 // V2State is a state of a v2 world.
 //
 // As TLA+ variables: case; ctx, gen (functions from ranks to records); ctxWaits,
-// genWaits (sets of armed waits); ctxRound, genRound; call; net (set of messages);
+// genWaits (sets of armed waits); ctxRound, genRound; call; net (sequences of messages);
 // edge (the truth about writes); ctxPool, genPool; published; leaseAsked; work;
 // outcomes; down, inc, told; exit; refused; left (the budgets).
 type V2State struct {
@@ -149,9 +156,14 @@ type V2State struct {
 	CtxInc, GenInc   uint8
 	CtxTold, GenTold uint8
 	GenQuiet         uint8
+	// CtxRetried and GenRetried count the re-sends of each rank.
+	CtxRetried [v2Ctxs]uint8
+	GenRetried [v2Gens]uint8
 	// Lied: a message was sent that the truth contradicts.
 	Lied    uint8
 	Refused bool
+	// Overflow: a channel was full.
+	Overflow bool
 	// Harmed: something other than cancels, lost notices and lost messages happened.
 	Harmed    bool
 	Cancelled bool
@@ -192,6 +204,7 @@ func (c V2Config) bounds() []Bound {
 	for _, k := range c.Cases {
 		ranks, chunks = max(ranks, k.Gens, k.Ctxs), max(chunks, k.Chunks)
 		f.Drops, f.Dups, f.DropNotices = max(f.Drops, k.Faults.Drops), max(f.Dups, k.Faults.Dups), max(f.DropNotices, k.Faults.DropNotices)
+		f.Reorders = max(f.Reorders, k.Faults.Reorders)
 		f.CancelGen, f.CancelCtx = max(f.CancelGen, k.Faults.CancelGen), max(f.CancelCtx, k.Faults.CancelCtx)
 		f.Crashes, f.Retries, f.SendFails = max(f.Crashes, k.Faults.Crashes), max(f.Retries, k.Faults.Retries), max(f.SendFails, k.Faults.SendFails)
 		f.WriteFails, f.Releases, f.VerifyFails = max(f.WriteFails, k.Faults.WriteFails), max(f.Releases, k.Faults.Releases), max(f.VerifyFails, k.Faults.VerifyFails)
@@ -200,7 +213,7 @@ func (c V2Config) bounds() []Bound {
 		f.RoundFails, f.Doubts = max(f.RoundFails, k.Faults.RoundFails), max(f.Doubts, k.Faults.Doubts)
 	}
 	return []Bound{{"cases", len(c.Cases)}, {"ranks", ranks}, {"chunks", chunks}, {"drop", int(f.Drops)}, {"duplicate", int(f.Dups)},
-		{"reorder", -1}, {"lost notice", int(f.DropNotices)}, {"cancel at GEN", int(f.CancelGen)}, {"cancel at CTX", int(f.CancelCtx)},
+		{"reorder", int(f.Reorders)}, {"lost notice", int(f.DropNotices)}, {"cancel at GEN", int(f.CancelGen)}, {"cancel at CTX", int(f.CancelCtx)},
 		{"crash", int(f.Crashes)}, {"retry", int(f.Retries)}, {"send failure", int(f.SendFails)}, {"write failure", int(f.WriteFails)},
 		{"release", int(f.Releases)}, {"wrong block", int(f.VerifyFails)}, {"reject", int(f.Rejects)}, {"mismatch", int(f.Mismatches)},
 		{"refusal", int(f.Refusals)}, {"denial", int(f.Denials)}, {"failed round", int(f.RoundFails)}, {"doubt", int(f.Doubts)}}

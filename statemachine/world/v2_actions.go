@@ -27,6 +27,7 @@ const (
 	v2DropMessage
 	v2DropNotice
 	v2Duplicate
+	v2Reorder
 	v2CtxPrepare
 	v2CtxReject
 	v2CtxRound
@@ -86,7 +87,7 @@ var v2Actions = [...]Info{
 	v2GenGrant:             {Name: "GenGrant", Fair: true, From: "GEN {gen}", To: "GEN {gen}", Args: []string{"gen"}},
 	v2GenDeny:              {Name: "GenDeny", From: "GEN {gen}", To: "GEN {gen}", Args: []string{"gen"}},
 	v2GenPublish:           {Name: "GenPublish", Fair: true, From: "GEN {gen}", To: "GEN {gen}", Args: []string{"gen"}},
-	v2OpenVisible:          {Name: "OpenVisible", From: "GEN {gen}", To: "network", Args: []string{"gen", "ctx"}},
+	v2OpenVisible:          {Name: "OpenVisible", Fair: true, From: "GEN {gen}", To: "network", Args: []string{"gen", "ctx"}},
 	v2OpenSent:             {Name: "OpenSent", Fair: true, From: "network", To: "GEN {gen}", Args: []string{"gen", "ctx"}},
 	v2OpenFailed:           {Name: "OpenFailed", From: "network", To: "GEN {gen}", Args: []string{"gen", "ctx"}},
 	v2OpenDoubtful:         {Name: "OpenDoubtful", From: "network", To: "GEN {gen}", Args: []string{"gen", "ctx"}},
@@ -106,6 +107,7 @@ var v2Actions = [...]Info{
 	v2DropMessage:          {Name: "Drop", From: "network", To: "network", Args: []string{v2KindArg, "ctx", "gen"}},
 	v2DropNotice:           {Name: "DropNotice", From: "network", To: "network", Args: []string{v2KindArg, "ctx", "gen"}},
 	v2Duplicate:            {Name: "Duplicate", From: "network", To: "network", Args: []string{v2KindArg, "ctx", "gen"}},
+	v2Reorder:              {Name: "Reorder", From: "network", To: "network", Args: []string{v2KindArg, "ctx", "gen"}},
 	v2CtxPrepare:           {Name: "CtxPrepare", Fair: true, From: "CTX {ctx}", To: "CTX {ctx}", Args: []string{"ctx"}},
 	v2CtxReject:            {Name: "CtxReject", From: "CTX {ctx}", To: "CTX {ctx}", Args: []string{"ctx"}},
 	v2CtxRound:             {Name: "CtxRound", Fair: true, From: "CTX", To: "CTX"},

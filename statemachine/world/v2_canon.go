@@ -150,23 +150,26 @@ func waitsValue(mask uint8) canon.Value {
 	return canon.Set(list...)
 }
 
+// netValue is the set of channels that are not empty.
 func (w *v2World) netValue(s *V2State) canon.Value {
 	var net []canon.Value
 	for gi := range s.Net {
 		for ci := range s.Net[gi] {
-			for bit := range v2Messages {
-				n := s.Net[gi][ci].count(bit)
-				if n == 0 {
-					continue
+			for k := range s.Net[gi][ci] {
+				for g := range s.Net[gi][ci][k] {
+					for dir, c := range s.Net[gi][ci][k][g] {
+						if c == 0 {
+							continue
+						}
+						var list []canon.Value
+						for ; c != 0; c = c.pop() {
+							list = append(list, canon.Str(v2KindNames[c.head()]))
+						}
+						net = append(net, canon.Rec(field("to", canon.Str([2]string{"CTX", "GEN"}[dir])),
+							field("ctx", canon.Int(int64(k)+1)), field("gen", canon.Int(int64(g)+1)),
+							field("genInc", canon.Int(int64(gi))), field("ctxInc", canon.Int(int64(ci))), field("msgs", canon.Seq(list...))))
+					}
 				}
-				kind, k, g := v2Message(bit)
-				from := "GEN"
-				if kind >= v2Ready {
-					from = "CTX"
-				}
-				net = append(net, canon.Rec(field("from", canon.Str(from)), field("kind", canon.Str(v2KindNames[kind])),
-					field("ctx", canon.Int(int64(k)+1)), field("gen", canon.Int(int64(g)+1)),
-					field("genInc", canon.Int(int64(gi))), field("ctxInc", canon.Int(int64(ci))), field("n", canon.Int(int64(n)))))
 			}
 		}
 	}
@@ -219,9 +222,11 @@ func (w *v2World) canon(s *V2State) (canon.Value, error) {
 		field("ctxInc", num(s.CtxInc)), field("genInc", num(s.GenInc)),
 		field("ctxTold", canon.Bits(uint64(s.CtxTold), 1)), field("genTold", canon.Bits(uint64(s.GenTold), 1)),
 		field("genQuiet", canon.Bits(uint64(s.GenQuiet), 1)),
+		field("ctxRetried", byCtx(func(k int) canon.Value { return num(s.CtxRetried[k]) })),
+		field("genRetried", byGen(func(g int) canon.Value { return num(s.GenRetried[g]) })),
 		field("lied", canon.Bits(uint64(s.Lied), 0)), field("refused", canon.Bool(s.Refused)),
-		field("harmed", canon.Bool(s.Harmed)), field("cancelled", canon.Bool(s.Cancelled)),
-		field("left", canon.Rec(field("drops", num(l.Drops)), field("dups", num(l.Dups)), field("dropNotices", num(l.DropNotices)),
+		field("overflow", canon.Bool(s.Overflow)), field("harmed", canon.Bool(s.Harmed)), field("cancelled", canon.Bool(s.Cancelled)),
+		field("left", canon.Rec(field("drops", num(l.Drops)), field("dups", num(l.Dups)), field("reorders", num(l.Reorders)), field("dropNotices", num(l.DropNotices)),
 			field("cancelGen", num(l.CancelGen)), field("cancelCtx", num(l.CancelCtx)), field("crashes", num(l.Crashes)),
 			field("retries", num(l.Retries)), field("sendFails", num(l.SendFails)), field("writeFails", num(l.WriteFails)),
 			field("releases", num(l.Releases)), field("verifyFails", num(l.VerifyFails)), field("rejects", num(l.Rejects)),

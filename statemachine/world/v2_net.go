@@ -1,6 +1,8 @@
 package world
 
 import (
+	"math/bits"
+
 	"github.com/kvsettle/kvsettle/wire/control"
 )
 
@@ -47,55 +49,66 @@ func evidenceIndex(e control.Evidence) v2Kind {
 	return 3
 }
 
-const (
-	v2Messages = int(v2Kinds) * v2Ctxs * v2Gens
-	v2Words    = (v2Messages + 63) / 64
-)
+// v2Channel is what is on its way along one edge in one direction, in order, up to
+// v2Depth messages: one byte each, the oldest lowest, its kind plus 1.
+type v2Channel uint64
 
-// v2Net is the part of the network between one incarnation of each service: how
-// many of each message are on their way, 0 to 2, without order.
-type v2Net [2][v2Words]uint64
+const v2Depth = 8
 
-func v2Bit(kind v2Kind, k, g int) int { return (int(kind)*v2Ctxs+k)*v2Gens + g }
+func (c v2Channel) len() int { return (bits.Len64(uint64(c)) + 7) / 8 }
 
-func v2Message(bit int) (kind v2Kind, k, g int) {
-	return v2Kind(bit / (v2Ctxs * v2Gens)), bit / v2Gens % v2Ctxs, bit % v2Gens
-}
+func (c v2Channel) head() v2Kind { return v2Kind(c&0xff) - 1 }
 
-func (n *v2Net) count(bit int) int {
-	return int(n[0][bit/64]>>(bit%64)&1 + n[1][bit/64]>>(bit%64)&1)
-}
-
-// add puts a message into the network. A third copy changes nothing.
-func (n *v2Net) add(bit int) {
-	one := uint64(1) << (bit % 64)
-	n[1][bit/64] |= n[0][bit/64] & one
-	n[0][bit/64] |= one
-}
-
-// send is add for a message that is sent again with the same bytes: one copy of it
-// stands for all.
-func (n *v2Net) send(bit int) {
-	n[0][bit/64] |= 1 << (bit % 64)
-}
-
-func (n *v2Net) remove(bit int) {
-	one := uint64(1) << (bit % 64)
-	if n[1][bit/64]&one != 0 {
-		n[1][bit/64] &^= one
-		return
+func (c v2Channel) has(kind v2Kind) bool {
+	for ; c != 0; c >>= 8 {
+		if c.head() == kind {
+			return true
+		}
 	}
-	n[0][bit/64] &^= one
+	return false
+}
+
+// push appends a message; fits is false when the channel is full.
+func (c v2Channel) push(kind v2Kind) (next v2Channel, fits bool) {
+	n := c.len()
+	if n == v2Depth {
+		return c, false
+	}
+	return c | v2Channel(kind+1)<<(8*n), true
+}
+
+func (c v2Channel) pop() v2Channel { return c >> 8 }
+
+// v2Net is the part of the network between one incarnation of each service, by CTX
+// rank, GEN rank and direction: 0 to CTX, 1 to GEN.
+type v2Net [v2Ctxs][v2Gens][2]v2Channel
+
+// direction of a message.
+func direction(kind v2Kind) int {
+	if kind >= v2Ready {
+		return 1
+	}
+	return 0
+}
+
+// send puts a message at the end of its channel. One that is there already, with
+// the same bytes, stands for its repeat too.
+func (n *v2Net) send(kind v2Kind, k, g int) (fits bool) {
+	c := &n[k][g][direction(kind)]
+	if c.has(kind) {
+		return true
+	}
+	*c, fits = c.push(kind)
+	return fits
 }
 
 func (n *v2Net) empty() bool { return *n == v2Net{} }
 
-// clear drops every message of the given direction.
-func (n *v2Net) clear(fromCtx bool) {
-	for bit := range v2Messages {
-		if kind, _, _ := v2Message(bit); kind >= v2Ready == fromCtx && n.count(bit) > 0 {
-			n.remove(bit)
-			n.remove(bit)
+// clear drops every message of one direction.
+func (n *v2Net) clear(dir int) {
+	for k := range n {
+		for g := range n[k] {
+			n[k][g][dir] = 0
 		}
 	}
 }

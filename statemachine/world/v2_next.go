@@ -1,8 +1,6 @@
 package world
 
 import (
-	"math/bits"
-
 	sm "github.com/kvsettle/kvsettle/statemachine"
 	"github.com/kvsettle/kvsettle/statemachine/ctx"
 	"github.com/kvsettle/kvsettle/statemachine/gen"
@@ -89,9 +87,12 @@ func (w *v2World) nextGen(s *V2State, g int, out *Out[V2State]) {
 		n := out.From(s)
 		n.LeaseAsked[g] = false
 		lease := w.poolStep(n, &n.GenPool[g], slot.Input{Kind: slot.Lease, Owner: 1})
-		if w.genStep(out, n, g, gen.ParentInput{Kind: gen.OnGranted, Binding: lease.granted}) {
-			out.Emit(v2GenGrant, a)
+		if !w.genStep(out, n, g, gen.ParentInput{Kind: gen.OnGranted, Binding: lease.granted}) {
+			// The attempt ended meanwhile without a word about its place in the queue; the
+			// service takes the lease back.
+			w.poolStep(n, &n.GenPool[g], slot.Input{Kind: slot.Release, Binding: lease.granted, Proof: slot.NeverAdvertised})
 		}
+		out.Emit(v2GenGrant, a)
 		if s.Left.Denials > 0 {
 			w.tryGen(s, out, g, gen.ParentInput{Kind: gen.OnDenied, Cause: settle.BySlot}, v2GenDeny, func(n *V2State) {
 				n.LeaseAsked[g], n.Harmed = false, true
@@ -250,53 +251,57 @@ func (w *v2World) nextEdge(s *V2State, k, g int, out *Out[V2State]) {
 }
 
 func (w *v2World) nextNet(s *V2State, out *Out[V2State]) {
+	c := w.at(s)
 	for genInc := range uint8(v2Incs) {
 		for ctxInc := range uint8(v2Incs) {
 			net := &s.Net[genInc][ctxInc]
-			for word := range v2Words {
-				for rest := net[0][word]; rest != 0; rest &= rest - 1 {
-					w.nextMessage(s, genInc, ctxInc, word*64+bits.TrailingZeros64(rest), out)
+			for k := range c.Ctxs {
+				for g := range c.Gens {
+					for dir := range 2 {
+						if net[k][g][dir] != 0 {
+							w.nextMessage(s, genInc, ctxInc, k, g, dir, out)
+						}
+					}
 				}
 			}
 		}
 	}
 }
 
-func (w *v2World) nextMessage(s *V2State, genInc, ctxInc uint8, bit int, out *Out[V2State]) {
-	kind, k, g := v2Message(bit)
-	deliver := func(odd bool) *V2State {
+// nextMessage is what can happen to the oldest message of a channel.
+func (w *v2World) nextMessage(s *V2State, genInc, ctxInc uint8, k, g, dir int, out *Out[V2State]) {
+	channel := s.Net[genInc][ctxInc][k][g][dir]
+	kind, rest := channel.head(), channel.pop()
+	with := func(c v2Channel) *V2State {
 		n := out.From(s)
-		n.Net[genInc][ctxInc].remove(bit)
-		w.hear(out, n, genInc, ctxInc, kind, k, g, odd)
+		n.Net[genInc][ctxInc][k][g][dir] = c
 		return n
 	}
-	deliver(false)
+	w.hear(out, with(rest), genInc, ctxInc, kind, k, g, false)
 	a, args := v2Delivery(kind, int8(k), int8(g))
 	out.Emit(a, args[:]...)
 	if kind == v2Open && s.Left.Mismatches > 0 {
-		n := deliver(true)
+		n := with(rest)
 		n.Left.Mismatches--
 		n.Harmed = true
+		w.hear(out, n, genInc, ctxInc, kind, k, g, true)
 		out.Emit(v2DeliverOddOpen, int8(k), int8(g))
 	}
-	drop := func(left *uint8, a Action) {
-		*left--
-		out.next.Net[genInc][ctxInc].remove(bit)
-		out.Emit(a, int8(kind), int8(k), int8(g))
-	}
 	if s.Left.Drops > 0 {
-		n := out.From(s)
-		drop(&n.Left.Drops, v2DropMessage)
+		with(rest).Left.Drops--
+		out.Emit(v2DropMessage, int8(kind), int8(k), int8(g))
 	}
 	if s.Left.DropNotices > 0 && kind >= v2Sync && kind < v2Status {
-		n := out.From(s)
-		drop(&n.Left.DropNotices, v2DropNotice)
+		with(rest).Left.DropNotices--
+		out.Emit(v2DropNotice, int8(kind), int8(k), int8(g))
 	}
-	if s.Left.Dups > 0 && s.Net[genInc][ctxInc].count(bit) == 1 {
-		n := out.From(s)
-		n.Left.Dups--
-		n.Net[genInc][ctxInc].add(bit)
+	if again, fits := channel.push(kind); fits && s.Left.Dups > 0 {
+		with(again).Left.Dups--
 		out.Emit(v2Duplicate, int8(kind), int8(k), int8(g))
+	}
+	if back, _ := rest.push(kind); rest != 0 && s.Left.Reorders > 0 {
+		with(back).Left.Reorders--
+		out.Emit(v2Reorder, int8(kind), int8(k), int8(g))
 	}
 }
 

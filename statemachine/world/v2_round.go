@@ -25,8 +25,10 @@ func (w *v2World) nextCtxRound(s *V2State, out *Out[V2State]) {
 		if !pending {
 			return
 		}
-		w.holdCtx(out, out.From(s), 0)
-		out.Emit(v2CtxRound)
+		if w.usefulCtx(s) {
+			w.holdCtx(out, out.From(s), 0)
+			out.Emit(v2CtxRound)
+		}
 		if s.Left.RoundFails > 0 {
 			for k := range c.Ctxs {
 				n := out.From(s)
@@ -39,22 +41,41 @@ func (w *v2World) nextCtxRound(s *V2State, out *Out[V2State]) {
 		return
 	}
 	for k := range c.Ctxs {
-		bit := uint8(1) << k
-		if r.Verdicts&bit != 0 {
+		if r.Verdicts>>k&1 != 0 {
 			n := out.From(s)
-			n.CtxRound.Verdicts &^= bit
-			w.ctxStep(out, n, k, ctx.ParentInput{Kind: ctx.OnRound, Verdict: s.CtxRound.By[k]})
-			n.CtxRound.By[k] = round.Verdict{}
+			for i := range c.Ctxs {
+				if r.Verdicts>>i&1 != 0 && (i == k || c.Lockstep) {
+					n.CtxRound.Verdicts &^= 1 << i
+					w.ctxStep(out, n, i, ctx.ParentInput{Kind: ctx.OnRound, Verdict: s.CtxRound.By[i]})
+					n.CtxRound.By[i] = round.Verdict{}
+				}
+			}
 			w.endVerdicts(&n.CtxRound, c.Ctxs)
 			out.Emit(v2CtxVerdict, int8(k))
+			if c.Lockstep {
+				break
+			}
 		}
-		if r.Passing&bit != 0 || w.cfg.Wrong.BarrierIgnored && r.Installed&bit != 0 {
+	}
+	passing := r.Passing
+	if w.cfg.Wrong.BarrierIgnored {
+		passing |= r.Installed
+	}
+	for k := range c.Ctxs {
+		if passing>>k&1 != 0 {
 			n := out.From(s)
-			n.CtxRound.Passing &^= bit
-			n.CtxRound.Installed &^= bit
-			w.ctxStep(out, n, k, ctx.ParentInput{Kind: ctx.OnBarrier})
+			for i := range c.Ctxs {
+				if passing>>i&1 != 0 && (i == k || c.Lockstep) {
+					n.CtxRound.Passing &^= 1 << i
+					n.CtxRound.Installed &^= 1 << i
+					w.ctxStep(out, n, i, ctx.ParentInput{Kind: ctx.OnBarrier})
+				}
+			}
 			w.endBarrier(&n.CtxRound)
 			out.Emit(v2CtxBarrier, int8(k))
+			if c.Lockstep {
+				break
+			}
 		}
 	}
 	if fails, fault := w.barrierFails(r, c.Ctxs, s.Left.RoundFails); fails {
@@ -75,6 +96,18 @@ func (w *v2World) nextCtxRound(s *V2State, out *Out[V2State]) {
 			out.Emit(v2CtxBarrierFails)
 		}
 	}
+}
+
+// usefulCtx says whether a round would change anything. Ranks enter one in every
+// iteration; those that only wait for the others are left out here.
+func (w *v2World) usefulCtx(s *V2State) bool {
+	n := *s
+	w.holdCtx(nil, &n, 0)
+	for k := range w.at(s).Ctxs {
+		w.ctxStep(nil, &n, k, ctx.ParentInput{Kind: ctx.OnRound, Verdict: n.CtxRound.By[k]})
+	}
+	n.CtxRound = s.CtxRound
+	return n != *s
 }
 
 func (w *v2World) holdCtx(out *Out[V2State], n *V2State, absent uint8) {
@@ -149,8 +182,10 @@ func (w *v2World) nextGenRound(s *V2State, out *Out[V2State]) {
 		if !pending {
 			return
 		}
-		w.holdGen(out, out.From(s), 0)
-		out.Emit(v2GenRound)
+		if w.usefulGen(s) {
+			w.holdGen(out, out.From(s), 0)
+			out.Emit(v2GenRound)
+		}
 		if s.Left.RoundFails > 0 {
 			for g := range c.Gens {
 				n := out.From(s)
@@ -163,22 +198,41 @@ func (w *v2World) nextGenRound(s *V2State, out *Out[V2State]) {
 		return
 	}
 	for g := range c.Gens {
-		bit := uint8(1) << g
-		if r.Verdicts&bit != 0 {
+		if r.Verdicts>>g&1 != 0 {
 			n := out.From(s)
-			n.GenRound.Verdicts &^= bit
-			w.genStep(out, n, g, gen.ParentInput{Kind: gen.OnRound, Verdict: s.GenRound.By[g]})
-			n.GenRound.By[g] = round.Verdict{}
+			for i := range c.Gens {
+				if r.Verdicts>>i&1 != 0 && (i == g || c.Lockstep) {
+					n.GenRound.Verdicts &^= 1 << i
+					w.genStep(out, n, i, gen.ParentInput{Kind: gen.OnRound, Verdict: s.GenRound.By[i]})
+					n.GenRound.By[i] = round.Verdict{}
+				}
+			}
 			w.endVerdicts(&n.GenRound, c.Gens)
 			out.Emit(v2GenVerdict, int8(g))
+			if c.Lockstep {
+				break
+			}
 		}
-		if r.Passing&bit != 0 || w.cfg.Wrong.BarrierIgnored && r.Installed&bit != 0 {
+	}
+	passing := r.Passing
+	if w.cfg.Wrong.BarrierIgnored {
+		passing |= r.Installed
+	}
+	for g := range c.Gens {
+		if passing>>g&1 != 0 {
 			n := out.From(s)
-			n.GenRound.Passing &^= bit
-			n.GenRound.Installed &^= bit
-			w.genStep(out, n, g, gen.ParentInput{Kind: gen.OnBarrier})
+			for i := range c.Gens {
+				if passing>>i&1 != 0 && (i == g || c.Lockstep) {
+					n.GenRound.Passing &^= 1 << i
+					n.GenRound.Installed &^= 1 << i
+					w.genStep(out, n, i, gen.ParentInput{Kind: gen.OnBarrier})
+				}
+			}
 			w.endBarrier(&n.GenRound)
 			out.Emit(v2GenBarrier, int8(g))
+			if c.Lockstep {
+				break
+			}
 		}
 	}
 	if fails, fault := w.barrierFails(r, c.Gens, s.Left.RoundFails); fails {
@@ -199,6 +253,18 @@ func (w *v2World) nextGenRound(s *V2State, out *Out[V2State]) {
 			out.Emit(v2GenBarrierFails)
 		}
 	}
+}
+
+// usefulGen says whether a round would change anything. Ranks enter one in every
+// iteration; those that only wait for the others are left out here.
+func (w *v2World) usefulGen(s *V2State) bool {
+	n := *s
+	w.holdGen(nil, &n, 0)
+	for g := range w.at(s).Gens {
+		w.genStep(nil, &n, g, gen.ParentInput{Kind: gen.OnRound, Verdict: n.GenRound.By[g]})
+	}
+	n.GenRound = s.GenRound
+	return n != *s
 }
 
 func (w *v2World) holdGen(out *Out[V2State], n *V2State, absent uint8) {
@@ -250,7 +316,7 @@ func (w *v2World) calm(s *V2State) bool {
 		if s.GenDown {
 			break
 		}
-		if s.Work[g] || s.LeaseAsked[g] || s.Gen[g].Pending() || !s.Imported[g] && w.visible(s) {
+		if s.Work[g] || s.LeaseAsked[g] || s.Gen[g].Pending() && w.usefulGen(s) || !s.Imported[g] && w.visible(s) {
 			return false
 		}
 		if p := &s.Gen[g]; p.State() == gen.ParentAdmitted && p.Leased() {
@@ -267,7 +333,7 @@ func (w *v2World) calm(s *V2State) bool {
 			break
 		}
 		p := &s.Ctx[k]
-		if p.Pending() {
+		if p.Pending() && w.usefulCtx(s) {
 			return false
 		}
 		for g := range c.Gens {
@@ -298,12 +364,12 @@ func (w *v2World) nextWaits(s *V2State, out *Out[V2State]) {
 		soft = w.calm(s)
 		hard = soft
 		for g := range c.Gens {
-			if !s.GenDown && (s.GenWaits[g]>>settle.SoftWait&1 != 0 || s.Left.Retries > 0 && w.mayRetry(s, g)) {
+			if !s.GenDown && (s.GenWaits[g]>>settle.SoftWait&1 != 0 || w.genMayRetry(s, g)) {
 				hard = false
 			}
 		}
 		for k := range c.Ctxs {
-			if !s.CtxDown && s.Left.Retries > 0 && s.CtxWaits[k]>>settle.RetryWait&1 != 0 {
+			if !s.CtxDown && w.ctxMayRetry(s, k) {
 				hard = false
 			}
 		}
@@ -318,7 +384,7 @@ func (w *v2World) nextWaits(s *V2State, out *Out[V2State]) {
 			}
 			switch settle.Wait(wait) {
 			case settle.RetryWait:
-				if !soft || s.Left.Retries == 0 {
+				if !soft || !w.genMayRetry(s, g) {
 					continue
 				}
 			case settle.SoftWait:
@@ -337,7 +403,7 @@ func (w *v2World) nextWaits(s *V2State, out *Out[V2State]) {
 			w.tryGen(s, out, g, gen.ParentInput{Kind: gen.OnWait, Wait: settle.Wait(wait)}, a, func(n *V2State) {
 				n.GenWaits[g] &^= 1 << wait
 				if settle.Wait(wait) == settle.RetryWait {
-					n.Left.Retries--
+					n.GenRetried[g]++
 				}
 			}, int8(g))
 		}
@@ -352,7 +418,7 @@ func (w *v2World) nextWaits(s *V2State, out *Out[V2State]) {
 			}
 			switch settle.Wait(wait) {
 			case settle.RetryWait:
-				if !soft || s.Left.Retries == 0 {
+				if !soft || !w.ctxMayRetry(s, k) {
 					continue
 				}
 			case settle.RetentionWait:
@@ -367,15 +433,22 @@ func (w *v2World) nextWaits(s *V2State, out *Out[V2State]) {
 			w.tryCtx(s, out, k, ctx.ParentInput{Kind: ctx.OnWait, Wait: settle.Wait(wait)}, a, func(n *V2State) {
 				n.CtxWaits[k] &^= 1 << wait
 				if settle.Wait(wait) == settle.RetryWait {
-					n.Left.Retries--
+					n.CtxRetried[k]++
 				}
 			}, int8(k))
 		}
 	}
 }
 
-// mayRetry says whether GEN rank g has armed the pause before a re-send.
-func (w *v2World) mayRetry(s *V2State, g int) bool { return s.GenWaits[g]>>settle.RetryWait&1 != 0 }
+// genMayRetry says whether GEN rank g has armed the pause before a re-send and has
+// re-sends left.
+func (w *v2World) genMayRetry(s *V2State, g int) bool {
+	return s.GenWaits[g]>>settle.RetryWait&1 != 0 && s.GenRetried[g] < s.Left.Retries
+}
+
+func (w *v2World) ctxMayRetry(s *V2State, k int) bool {
+	return s.CtxWaits[k]>>settle.RetryWait&1 != 0 && s.CtxRetried[k] < s.Left.Retries
+}
 
 var genWaitActions = [settle.NumWaits]Action{
 	settle.AdmissionWait: v2GenAdmissionDeadline, settle.RequestWait: v2GenRequestDeadline, settle.SoftWait: v2GenSoftDeadline,

@@ -107,10 +107,10 @@ func (w *v2World) endGen(n *V2State) {
 	n.Call, n.Imported = [v2Gens][v2Ctxs]uint8{}, [v2Gens]bool{}
 	n.LeaseAsked, n.Work, n.GenUnknown = [v2Gens]bool{}, [v2Gens]bool{}, [v2Gens]bool{}
 	n.GenOutcomes = [v2Gens]uint8{}
-	n.CtxTold, n.GenQuiet = 0, 0
+	n.CtxTold, n.GenQuiet, n.GenRetried = 0, 0, [v2Gens]uint8{}
 	for i := range n.Net {
 		for j := range n.Net[i] {
-			n.Net[i][j].clear(true)
+			n.Net[i][j].clear(1)
 		}
 	}
 	for k := range n.Edge {
@@ -127,17 +127,18 @@ func (w *v2World) endCtx(n *V2State) {
 	n.Ctx = [v2Ctxs]ctx.Parent{}
 	n.CtxWaits, n.CtxRound, n.CtxPool = [v2Ctxs]uint8{}, v2Round{}, [v2Ctxs]uint16{}
 	n.CtxUnknown, n.CtxOutcomes, n.BoundTo = [v2Ctxs]bool{}, [v2Ctxs]uint8{}, [v2Ctxs]uint8{}
-	n.GenTold = 0
+	n.GenTold, n.CtxRetried = 0, [v2Ctxs]uint8{}
 	for i := range n.Net {
 		for j := range n.Net[i] {
-			n.Net[i][j].clear(false)
+			n.Net[i][j].clear(0)
 		}
 	}
 	for k := range n.Edge {
 		for g := range n.Edge[k] {
 			x := &n.Edge[k][g]
-			if !w.at(n).DeathQuiet {
-				x.Loose |= x.Active
+			x.Loose |= x.Active
+			if w.at(n).DeathQuiet {
+				x.Loose = 0
 			}
 			x.Active, x.Handed, x.Open, x.Seal = 0, 0, false, false
 		}
@@ -154,13 +155,13 @@ func (w *v2World) settled(s *V2State) bool {
 		}
 		for g := range c.Gens {
 			p := &s.Gen[g]
-			if !s.Imported[g] {
+			if !s.Imported[g] && p.Disposition() == sm.Open {
 				if w.visible(s) {
 					return false
 				}
 				continue
 			}
-			if p.Disposition() == sm.Open || s.Work[g] || s.LeaseAsked[g] || p.Pending() {
+			if p.Disposition() == sm.Open || s.Work[g] || s.LeaseAsked[g] || p.Pending() && w.usefulGen(s) {
 				return false
 			}
 			if st := p.State(); st != gen.ParentSuccess && st != gen.ParentRetired && !st.Terminal() {
@@ -179,7 +180,7 @@ func (w *v2World) settled(s *V2State) bool {
 		if p.State() == ctx.ParentAbsent {
 			continue // a new incarnation
 		}
-		if p.Disposition() == sm.Open || p.Pending() {
+		if p.Disposition() == sm.Open || p.Pending() && w.usefulCtx(s) {
 			return false
 		}
 		if st := p.State(); st != ctx.ParentSuccess && st != ctx.ParentRetired && !st.Terminal() {

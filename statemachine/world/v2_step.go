@@ -20,7 +20,15 @@ func (w *v2World) ctxStep(out *Out[V2State], s *V2State, k int, in ctx.ParentInp
 	for i := range effects {
 		w.ctxDo(out, s, k, &effects[i])
 	}
-	if p.Edges() == 0 {
+	if w.at(s).Lockstep {
+		for g := range w.at(s).Gens {
+			if s.Edge[k][g].Seal {
+				s.Edge[k][g].Seal = false
+				w.ctxStep(out, s, k, ctx.ParentInput{Kind: ctx.OnSealed, Edge: uint8(g)})
+			}
+		}
+	}
+	if s.Ctx[k].Edges() == 0 {
 		s.BoundTo[k] = 0
 	}
 	return true
@@ -148,7 +156,7 @@ func (w *v2World) toGen(s *V2State, k, g int, kind v2Kind) {
 	if g >= w.at(s).Gens || inc == s.GenInc && s.GenDown || inc != s.GenInc {
 		return
 	}
-	s.Net[inc][s.CtxInc].send(v2Bit(kind, k, g))
+	s.Overflow = !s.Net[inc][s.CtxInc].send(kind, k, g) || s.Overflow
 }
 
 // genStep gives an input to the parent of GEN rank g and carries out its effects.
@@ -268,7 +276,7 @@ func (w *v2World) genWitness(s *V2State, g, k int, e control.Evidence) {
 
 func (w *v2World) toCtx(s *V2State, g, k int, kind v2Kind) {
 	if !s.CtxDown {
-		s.Net[s.GenInc][s.CtxInc].send(v2Bit(kind, k, g))
+		s.Overflow = !s.Net[s.GenInc][s.CtxInc].send(kind, k, g) || s.Overflow
 	}
 }
 

@@ -53,12 +53,19 @@ type maker struct {
 
 // makers is in the order in which --all runs.
 func makers() []maker {
-	return []maker{
+	all := []maker{
 		{"v1", func(size string) (Model, error) {
 			cfg, ok := world.V1Size(size)
 			return of(ok, size, func() (*world.Model[world.V1State], error) { return world.V1(cfg) })
 		}},
 	}
+	for _, name := range world.V2Names() {
+		all = append(all, maker{name, func(size string) (Model, error) {
+			cfg, ok := world.V2Size(name, size)
+			return of(ok, size, func() (*world.Model[world.V2State], error) { return world.V2(cfg) })
+		}})
+	}
+	return all
 }
 
 // Names lists the models in order.

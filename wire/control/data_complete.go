@@ -28,9 +28,12 @@ func (d Dialect) needRecovery(typ Type, at int) error {
 	return nil
 }
 
-func (m *DataComplete) check(at int) error {
+func (m *DataComplete) check(atIndex, atCount int) error {
+	if m.Count == 0 {
+		return refuse(wire.ReasonBadValue, reqChunks, "control.chunkCount", atCount, "zero")
+	}
 	if m.Index >= m.Count {
-		return refuse(wire.ReasonBadValue, reqChunks, "control.chunkIndex", at,
+		return refuse(wire.ReasonBadValue, reqChunks, "control.chunkIndex", atIndex,
 			strconv.FormatUint(uint64(m.Index), 10)+" of "+strconv.FormatUint(uint64(m.Count), 10))
 	}
 	return nil
@@ -44,7 +47,7 @@ func AppendDataComplete(dst []byte, d Dialect, m *DataComplete) ([]byte, error) 
 	if err := d.needRecovery(TypeDataComplete, -1); err != nil {
 		return dst, err
 	}
-	if err := m.check(-1); err != nil {
+	if err := m.check(-1, -1); err != nil {
 		return dst, err
 	}
 	out, frame := grow(dst, keyTLV+2*(tlvHeader+4)+tlvHeader+8)
@@ -56,7 +59,7 @@ func AppendDataComplete(dst []byte, d Dialect, m *DataComplete) ([]byte, error) 
 
 // DataComplete reads a DATA_COMPLETE.
 func (f *Frame) DataComplete(d Dialect) (DataComplete, error) {
-	if err := d.needRecovery(TypeDataComplete, 18); err != nil {
+	if err := d.needRecovery(TypeDataComplete, atType); err != nil {
 		return DataComplete{}, err
 	}
 	var s items
@@ -68,7 +71,7 @@ func (f *Frame) DataComplete(d Dialect) (DataComplete, error) {
 		return DataComplete{}, err
 	}
 	m.Index, m.Count, m.Bytes = s.u32(itemChunkIndex), s.u32(itemChunkCount), s.u64(itemBytes)
-	if err := m.check(s.offset(itemChunkIndex)); err != nil {
+	if err := m.check(s.offset(itemChunkIndex), s.offset(itemChunkCount)); err != nil {
 		return DataComplete{}, err
 	}
 	return m, nil

@@ -3,6 +3,7 @@ package control
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"strconv"
 
@@ -21,6 +22,7 @@ const (
 	// of this and the backend's own.
 	MaxNotification = Overhead + MaxPayload
 
+	atType       = 18
 	indexSize    = 8
 	envelopeSize = 32
 	controlIndex = 3
@@ -45,14 +47,14 @@ func refuse(reason spec.Reason, req, what string, at int, detail string) error {
 	return &wire.Error{Reason: reason, Req: req, What: what, Offset: at, Detail: detail}
 }
 
-// Parse checks the frame of one whole notification: variant index 3, magic, zero
-// flags, message id, payload length against bound and input, CRC, and last the
-// type. A message with reason ReasonBadType is sound and of a type that is not
-// known: it is dropped and counted. Every other error concerns the connection,
-// because no part of such bytes can be trusted.
+// Parse checks the frame of one whole notification in the order of the chapter:
+// variant index 3, magic, zero flags, payload length against bound and input,
+// message id, CRC, and last the type; the first failure is the one reported.
+// Broken says which errors concern the connection (KS-CTL-19). Every other refused
+// frame is dropped and counted and changes nothing (KS-CTL-8, KS-CTL-23).
 func Parse(b []byte) (Frame, error) {
 	if len(b) < Overhead {
-		return Frame{}, refuse(wire.ReasonShortInput, reqFrame, "control.envelope", len(b),
+		return Frame{}, refuse(wire.ReasonShortInput, reqFrame, "control.envelope", 0,
 			strconv.Itoa(len(b))+" of "+strconv.Itoa(Overhead)+" bytes")
 	}
 	be := binary.BigEndian
@@ -78,9 +80,24 @@ func Parse(b []byte) (Frame, error) {
 	case crc32.Checksum(f.payload, castagnoli) != be.Uint32(b[28:]):
 		return Frame{}, refuse(wire.ReasonBadChecksum, reqCRC, "control.crc32c", 28, "")
 	case !f.Type.known():
-		return Frame{}, refuse(wire.ReasonBadType, reqType, "control.type", 18, strconv.Itoa(int(f.Type)))
+		return Frame{}, refuse(wire.ReasonBadType, reqType, "control.type", atType, strconv.Itoa(int(f.Type)))
 	}
 	return f, nil
+}
+
+// Broken reports whether an error of Parse says that length or checksum of a frame
+// are wrong: then no key in it can be trusted, and its sender is in doubt
+// (KS-CTL-19).
+func Broken(err error) bool {
+	var e *wire.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Reason {
+	case wire.ReasonShortInput, wire.ReasonBadLength, wire.ReasonTrailingBytes, wire.ReasonTooLarge, wire.ReasonBadChecksum:
+		return true
+	}
+	return false
 }
 
 // PayloadSHA256 returns the digest that a RECEIPT for this frame echoes: of the

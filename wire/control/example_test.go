@@ -138,3 +138,21 @@ func ExampleAppendDataComplete() {
 	// DATA_COMPLETE 7 177 bytes
 	// 1 2 4096 <nil>
 }
+
+func ExampleBroken() {
+	_, err := control.Parse(make([]byte, 39))
+	fmt.Println(control.Broken(err))
+	_, err = control.Parse(make([]byte, 40))
+	fmt.Println(control.Broken(err))
+	// Output:
+	// true
+	// false
+}
+
+func ExampleType_CheckFrom() {
+	fmt.Println(control.TypeOpen.CheckFrom(control.GEN))
+	fmt.Println(control.TypeOpen.CheckFrom(control.CTX))
+	// Output:
+	// <nil>
+	// control.type at byte 18: bad-type: OPEN from the other side (KS-CTL-7)
+}

@@ -99,7 +99,7 @@ type items struct {
 // unknown ones skipped unless they are required.
 func (f *Frame) scan(d Dialect, typ Type, need, may mask, s *items) error {
 	if f.Type != typ {
-		return refuse(wire.ReasonBadType, reqType, "control.type", 18, f.Type.String()+" read as "+typ.String())
+		return refuse(wire.ReasonBadType, reqType, "control.type", atType, f.Type.String()+" read as "+typ.String())
 	}
 	if f.Version != d.Version && typ != TypeOpen {
 		return refuse(wire.ReasonBadVersion, reqVersion, "control.version", 16,

@@ -26,7 +26,7 @@ func AppendQuery(dst []byte, d Dialect, m *Query) ([]byte, error) {
 
 // Query reads a QUERY.
 func (f *Frame) Query(d Dialect) (Query, error) {
-	if err := d.needRecovery(TypeQuery, 18); err != nil {
+	if err := d.needRecovery(TypeQuery, atType); err != nil {
 		return Query{}, err
 	}
 	var s items

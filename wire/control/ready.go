@@ -40,22 +40,35 @@ var (
 	readyMay  = of(itemKey, itemDecision, itemEvidence, itemContract, itemRetention)
 )
 
-func (m *Ready) check(d Dialect, has mask, at int) error {
+// readyPlaces is where the parts of a READY stand in its notification: values of
+// the items that are there, and the end of the payload for those that are not.
+type readyPlaces struct{ decision, evidence, contract, retention, end int }
+
+var nowhere = readyPlaces{-1, -1, -1, -1, -1}
+
+// item returns where an item begins whose value stands at value.
+func (p readyPlaces) item(value int) int { return max(value-tlvHeader, -1) }
+
+func (m *Ready) check(d Dialect, has mask, at readyPlaces) error {
 	contractWanted := m.Decision == DecisionReady && d.extended()
 	evidence := has&of(itemEvidence) != 0
 	switch {
 	case m.Decision != DecisionReady && m.Decision != DecisionNotReady:
-		return refuse(wire.ReasonBadValue, reqEnum, "control.readyDecision", at, strconv.Itoa(int(m.Decision)))
+		return refuse(wire.ReasonBadValue, reqEnum, "control.readyDecision", at.decision, strconv.Itoa(int(m.Decision)))
 	case m.Decision == DecisionReady && evidence:
-		return refuse(wire.ReasonForbidden, reqReady, "control.localEvidence", at, "in READY=READY")
+		return refuse(wire.ReasonForbidden, reqReady, "control.localEvidence", at.item(at.evidence), "in READY=READY")
 	case m.Decision == DecisionNotReady && !evidence:
-		return refuse(wire.ReasonMissing, reqReady, "control.localEvidence", at, "in READY=NOT_READY")
+		return refuse(wire.ReasonMissing, reqReady, "control.localEvidence", at.end, "in READY=NOT_READY")
 	case evidence && m.Evidence != NotStarted && m.Evidence != Unknown:
-		return refuse(wire.ReasonBadValue, reqReady, "control.localEvidence", at, strconv.Itoa(int(m.Evidence)))
-	case contractWanted && has&contract != contract:
-		return refuse(wire.ReasonMissing, reqContract, "control.backendContract", at, "contract and retention go together")
-	case !contractWanted && has&contract != 0:
-		return refuse(wire.ReasonForbidden, reqContract, "control.backendContract", at, "")
+		return refuse(wire.ReasonBadValue, reqReady, "control.localEvidence", at.evidence, strconv.Itoa(int(m.Evidence)))
+	case contractWanted && has&of(itemContract) == 0:
+		return refuse(wire.ReasonMissing, reqContract, "control.backendContract", at.end, "in READY=READY")
+	case contractWanted && has&of(itemRetention) == 0:
+		return refuse(wire.ReasonMissing, reqContract, "control.retentionMs", at.end, "in READY=READY")
+	case !contractWanted && has&of(itemContract) != 0:
+		return refuse(wire.ReasonForbidden, reqContract, "control.backendContract", at.item(at.contract), "")
+	case !contractWanted && has&of(itemRetention) != 0:
+		return refuse(wire.ReasonForbidden, reqContract, "control.retentionMs", at.item(at.retention), "")
 	}
 	return nil
 }
@@ -78,7 +91,7 @@ func AppendReady(dst []byte, d Dialect, m *Ready) ([]byte, error) {
 	} else if m.Contract != 0 || m.RetentionMS != 0 {
 		has |= contract
 	}
-	if err := m.check(d, has, -1); err != nil {
+	if err := m.check(d, has, nowhere); err != nil {
 		return dst, err
 	}
 	out, frame := grow(dst, size)
@@ -104,7 +117,7 @@ func (f *Frame) Ready(d Dialect) (Ready, error) {
 		return Ready{}, err
 	}
 	m.Decision = Decision(s.u8(itemDecision))
-	at := s.offset(itemDecision)
+	at := readyPlaces{s.offset(itemDecision), s.offset(itemEvidence), s.offset(itemContract), s.offset(itemRetention), Overhead + len(s.payload)}
 	if s.has(itemEvidence) {
 		m.Evidence = Evidence(s.u8(itemEvidence))
 	}

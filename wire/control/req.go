@@ -7,6 +7,7 @@ const (
 	reqCRC        = "KS-CTL-4"  // checksum
 	reqFlagsID    = "KS-CTL-5"  // envelope flags and message id
 	reqSize       = "KS-CTL-6"  // payload bound
+	reqDirection  = "KS-CTL-7"  // direction of a type
 	reqType       = "KS-CTL-8"  // unknown type
 	reqTLV        = "KS-CTL-9"  // item layout and length
 	reqKnownFlags = "KS-CTL-10" // known items have flags 1

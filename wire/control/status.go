@@ -48,7 +48,7 @@ func AppendStatus(dst []byte, d Dialect, m *Status) ([]byte, error) {
 
 // Status reads a STATUS.
 func (f *Frame) Status(d Dialect) (Status, error) {
-	if err := d.needRecovery(TypeStatus, 18); err != nil {
+	if err := d.needRecovery(TypeStatus, atType); err != nil {
 		return Status{}, err
 	}
 	var s items

@@ -1,6 +1,9 @@
 package control
 
-import "github.com/kvsettle/kvsettle/wire/descriptor"
+import (
+	"github.com/kvsettle/kvsettle/wire"
+	"github.com/kvsettle/kvsettle/wire/descriptor"
+)
 
 // Type is the message type of the envelope.
 type Type uint16
@@ -42,6 +45,32 @@ func (t Type) String() string {
 
 func (t Type) known() bool {
 	return t >= TypeOpen && t <= TypeReceipt || t >= TypeQuery && t <= TypeDataComplete
+}
+
+// Side says which service sends a message.
+type Side uint8
+
+// The sides.
+const (
+	CTX Side = 1
+	GEN Side = 2
+)
+
+// CheckFrom refuses a type that does not travel from this side (KS-CTL-7): OPEN
+// and QUERY come from GEN; READY, STATUS and DATA_COMPLETE from CTX; the others
+// from both. Call it before the message is read, with what the sender is known as.
+func (t Type) CheckFrom(side Side) error {
+	bad := !t.known() || side != CTX && side != GEN
+	switch t {
+	case TypeOpen, TypeQuery:
+		bad = bad || side == CTX
+	case TypeReady, TypeStatus, TypeDataComplete:
+		bad = bad || side == GEN
+	}
+	if bad {
+		return refuse(wire.ReasonBadType, reqDirection, "control.type", atType, t.String()+" from the other side")
+	}
+	return nil
 }
 
 // Decision is the answer of READY.

@@ -201,3 +201,67 @@ func TestWords(t *testing.T) {
 	require.Equal(t, "plain", Base("plain"))
 	require.Equal(t, "h"+markerV1+"1"+terminator, Base("h"+markerV1+"1"+terminator))
 }
+
+// TestDefaults: what a service advertises depends on what it implements and never
+// on its mode, and each form is read by the reader of that form.
+func TestDefaults(t *testing.T) {
+	spec.Covers(t, "KS-DESC-22", "KS-DESC-27", "KS-DESC-29", "KS-DESC-15", "KS-DESC-14")
+	const base = "gpu-7_4711_99_0"
+	for _, mode := range []Mode{Baseline, Enabled} {
+		one := Default(mode, Token(base))
+		require.Equal(t, CapCancel|CapReject, one.Caps)
+		require.False(t, one.Caps.Has(CapPeerCancel), "bit 2 goes with the second form")
+		for _, x := range []Caps{0, CapRecovery, CapQuiescence, CapRecovery | CapQuiescence, 1 << 50} {
+			two := DefaultV2(mode, Token(base), x)
+			require.Equal(t, uint16(1), two.Min)
+			require.Equal(t, uint16(1), two.Max)
+			require.Equal(t, CapCancel|CapReject|CapPeerCancel|x&(CapRecovery|CapQuiescence), two.Caps)
+			require.NoError(t, two.Check())
+			name, err := Name(base, two)
+			require.NoError(t, err)
+			require.Equal(t, base, Base(name), "the base name stands before the descriptor")
+			got, status, _ := ParseV2(name)
+			require.Equal(t, Valid, status)
+			require.Equal(t, two, got)
+			require.Equal(t, Token(Base(name)), got.Token)
+			_, status, _ = ParseV1(name)
+			require.Equal(t, Missing, status)
+		}
+		name, err := Name(base, one)
+		require.NoError(t, err)
+		got, status, _ := ParseV1(name)
+		require.Equal(t, Valid, status)
+		require.Equal(t, one, got)
+	}
+	// Base names that differ, by one bit even, give tokens that differ.
+	seen := map[uint64]string{}
+	for i := range 1 << 12 {
+		b := base + string([]byte{'a' + byte(i>>8), 'a' + byte(i)%64, 'a' + byte(i>>6)%64})
+		if was, ok := seen[Token(b)]; ok {
+			require.Equal(t, was, b)
+		}
+		seen[Token(b)] = b
+	}
+	// A reader takes other ranges (KS-DESC-22).
+	other := DefaultV2(Enabled, 1, 0)
+	other.Max = 2
+	_, status, _ := ParseV2("a" + string(AppendRaw(nil, other)))
+	require.Equal(t, Valid, status)
+}
+
+// TestNeverWritesOld: the checked writer makes no name that a reader of the old
+// form would take for one.
+func TestNeverWritesOld(t *testing.T) {
+	spec.Covers(t, "KS-DESC-26")
+	for _, d := range []Descriptor{Default(Enabled, 1), DefaultV2(Baseline, 1, CapRecovery)} {
+		name, err := Name("host_1_2_0", d)
+		require.NoError(t, err)
+		_, status, _ := ParseOld(name)
+		require.Equal(t, Missing, status)
+		_, err = Name("host"+string(AppendOld(nil, d)), d)
+		require.Equal(t, wire.ReasonBadValue, wiretest.Refused(t, err, 0).Reason)
+		d.Schema = 0
+		_, err = Name("host_1_2_0", d)
+		require.Equal(t, "KS-DESC-13", wiretest.Refused(t, err, 0).Req)
+	}
+}

@@ -97,3 +97,9 @@ func ExampleParseNumber() {
 	// 0 false
 	// 0 false
 }
+
+func ExampleDefaultV2() {
+	d := descriptor.DefaultV2(descriptor.Enabled, 0xBEEF, descriptor.CapQuiescence)
+	fmt.Println(string(descriptor.AppendRaw(nil, d)))
+	// Output: __trtllm_protocol_v2_1_1_2000000000007_1_000000000000beef_1__trtllm_protocol_end
+}

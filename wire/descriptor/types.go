@@ -102,6 +102,16 @@ func Default(mode Mode, token uint64) Descriptor {
 	return Descriptor{Min: 1, Max: 1, Caps: CapCancel | CapReject, Mode: mode, Token: token, Schema: 1}
 }
 
+// DefaultV2 returns the schema 2 descriptor of a service of this specification:
+// versions 1 to 1 (KS-DESC-22), ABI 1, bits 0 to 2 and the extensions that it
+// implements, in both modes alike (KS-DESC-27).
+func DefaultV2(mode Mode, token uint64, extensions Caps) Descriptor {
+	return Descriptor{
+		Min: 1, Max: 1, Caps: CapCancel | CapReject | CapPeerCancel | extensions&(CapRecovery|CapQuiescence),
+		Mode: mode, Token: token, ABI: 1, Schema: 2,
+	}
+}
+
 // The rule that makes a session token from a base name: FNV-1a, 64 bits.
 const (
 	fnvOffset = 14695981039346656037

@@ -2,7 +2,7 @@ package handover
 
 import "slices"
 
-// The bounds of a body.
+// The bounds of a body (KS-HTTP-15).
 const (
 	// MaxBody bounds a body in bytes: the largest state and room for the rest.
 	MaxBody = 24 << 20
@@ -106,7 +106,7 @@ func (p *DisaggregatedParams) fields() []field {
 		{"request_type", need, readText(MaxText, &p.RequestType)},
 		{"first_gen_tokens", may, readList(MaxTokens, &p.FirstGenTokens, (*scanner).i64)},
 		{"ctx_request_id", may, readOpt(&p.CtxRequestID, readU64)},
-		{"encoded_opaque_state", may, readOpt(&p.EncodedOpaqueState, func(v *string) reader { return readText(MaxStateChars, v) })},
+		{stateField, may, readOpt(&p.EncodedOpaqueState, func(v *string) reader { return readText(MaxStateChars, v) })},
 		{"draft_tokens", may, readList(MaxTokens, &p.DraftTokens, (*scanner).i64)},
 		{"disagg_request_id", may, readOpt(&p.DisaggRequestID, readU64)},
 		{"ctx_dp_rank", may, readOpt(&p.CtxDPRank, readI64)},

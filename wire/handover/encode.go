@@ -14,7 +14,7 @@ import (
 // texts that Decode would refuse.
 func Append(dst []byte, h *Handover) ([]byte, error) {
 	if len(h.KVSettle.HashIDs) > MaxHashIDs {
-		return dst, refuse(wire.ReasonTooLarge, reqSize, "hash_ids", strconv.Itoa(len(h.KVSettle.HashIDs)), nil)
+		return dst, refuse(wire.ReasonTooLarge, reqBody, "hash_ids", strconv.Itoa(len(h.KVSettle.HashIDs)), nil)
 	}
 	b := strconv.AppendUint(append(dst, `{"request_id":`...), h.RequestID, 10)
 	b, err := AppendParams(append(b, `,"disaggregated_params":`...), &h.DisaggregatedParams)
@@ -62,10 +62,10 @@ func AppendParams(dst []byte, p *DisaggregatedParams) ([]byte, error) {
 
 func (p *DisaggregatedParams) check() error {
 	if n := max(len(p.FirstGenTokens), len(p.DraftTokens)); n > MaxTokens {
-		return refuse(wire.ReasonTooLarge, reqSize, "tokens", strconv.Itoa(n), nil)
+		return refuse(wire.ReasonTooLarge, reqBody, "tokens", strconv.Itoa(n), nil)
 	}
 	if p.EncodedOpaqueState != nil {
-		if err := checkText("encoded_opaque_state", *p.EncodedOpaqueState, MaxStateChars); err != nil {
+		if err := checkText(stateField, *p.EncodedOpaqueState, MaxStateChars); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func checkText(name, s string, limit int) error {
 		}
 	}
 	if size > limit {
-		return refuse(wire.ReasonTooLarge, reqSize, name, strconv.Itoa(size), nil)
+		return refuse(wire.ReasonTooLarge, sizeReq(name), name, strconv.Itoa(size), nil)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ const (
 
 func decodeBody(b []byte, fields []field) error {
 	if len(b) > MaxBody {
-		return &wire.Error{Reason: wire.ReasonTooLarge, Req: reqSize, What: "body", Offset: 0, Detail: strconv.Itoa(len(b))}
+		return &wire.Error{Reason: wire.ReasonTooLarge, Req: reqBody, What: "body", Offset: 0, Detail: strconv.Itoa(len(b))}
 	}
 	s := scanner{b: b}
 	s.object("body", fields)

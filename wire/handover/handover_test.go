@@ -13,7 +13,9 @@ import (
 
 	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/wire"
+	"github.com/kvsettle/kvsettle/wire/identity"
 	"github.com/kvsettle/kvsettle/wire/internal/wiretest"
+	"github.com/kvsettle/kvsettle/wire/ticket"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -354,4 +356,74 @@ func TestEqual(t *testing.T) {
 		require.False(t, a.Equal(&b), i)
 		require.False(t, b.Equal(&a), i)
 	}
+}
+
+// TestBodyBounds checks each bound at it and one above, with its place.
+func TestBodyBounds(t *testing.T) {
+	spec.Covers(t, "KS-HTTP-15", "KS-RSN-4")
+	text := func(n int) string { return `{"request_id":1,"reason":"` + strings.Repeat("r", n) + `"}` }
+	deep := func(n int) string {
+		return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `,"request_id":1,"reason":"r"}`
+	}
+	name := func(n int) string { return `{"` + strings.Repeat("n", n) + `":0,"request_id":1,"reason":"r"}` }
+	for what, c := range map[string]struct {
+		good, bad string
+		at        int
+	}{
+		"text":  {text(MaxText), text(MaxText + 1), 25},
+		"name":  {name(MaxText), name(MaxText + 1), 1},
+		"depth": {deep(maxDepth), deep(maxDepth + 1), 5 + 31},
+		"body":  {text(1) + strings.Repeat(" ", MaxBody-len(text(1))), text(1) + strings.Repeat(" ", MaxBody+1-len(text(1))), 0},
+	} {
+		_, err := DecodeCancel([]byte(c.good))
+		require.NoError(t, err, what)
+		_, err = DecodeCancel([]byte(c.bad))
+		e := wiretest.Refused(t, err, len(c.bad))
+		require.Equal(t, wire.ReasonTooLarge, e.Reason, what)
+		require.Equal(t, "KS-HTTP-15", e.Req, what)
+		require.Equal(t, c.at, e.Offset, what)
+	}
+	tokens := func(n int) []byte {
+		return []byte(`{"request_type":"x","draft_tokens":[` + strings.Repeat("0,", n-1) + `0]}`)
+	}
+	_, err := DecodeParams(tokens(MaxTokens))
+	require.NoError(t, err)
+	_, err = DecodeParams(tokens(MaxTokens + 1))
+	require.Equal(t, "KS-HTTP-15", wiretest.Refused(t, err, 1<<20).Req)
+	state := func(n int) []byte {
+		return []byte(`{"request_type":"x","encoded_opaque_state":"` + strings.Repeat("A", n) + `"}`)
+	}
+	_, err = DecodeParams(state(MaxStateChars))
+	require.NoError(t, err)
+	_, err = DecodeParams(state(MaxStateChars + 1))
+	require.Equal(t, "KS-HTTP-2", wiretest.Refused(t, err, MaxBody).Req)
+}
+
+// TestStateCrossesUnchanged carries an opaque state with its trailer through every
+// station between CTX and GEN.
+func TestStateCrossesUnchanged(t *testing.T) {
+	spec.Covers(t, "KS-TKT-8")
+	native := []byte{0, 0} // a state with neither part
+	state, err := ticket.Append(nil, native, &ticket.Trailer{
+		Ticket:       identity.Ticket{RequestID: 42, InstanceEpoch: 7, Attempt: 1, Direction: identity.CTXToGEN},
+		RequiredCaps: 7, ABI: ticket.ABI1,
+	})
+	require.NoError(t, err)
+	encoded := EncodeState(state)
+	h := Handover{RequestID: 1, DisaggregatedParams: DisaggregatedParams{RequestType: ContextOnly, EncodedOpaqueState: &encoded}}
+	for _, leg := range []string{ContextOnly, GenerationOnly} { // CTX to router, router to GEN
+		h.DisaggregatedParams.RequestType = leg
+		body, err := Append(nil, &h)
+		require.NoError(t, err)
+		h, err = Decode(body)
+		require.NoError(t, err)
+	}
+	got, err := DecodeState(*h.DisaggregatedParams.EncodedOpaqueState)
+	require.NoError(t, err)
+	require.Equal(t, state, got)
+	tagged, err := ticket.AppendTagged(nil, got)
+	require.NoError(t, err)
+	opaque, _, _, err := ticket.ReadTagged(tagged)
+	require.NoError(t, err)
+	require.Equal(t, state, opaque)
 }

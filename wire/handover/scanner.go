@@ -27,10 +27,18 @@ func (s *scanner) fail(reason spec.Reason, name string, at int, detail string) {
 	if s.err == nil {
 		req := reqJSON
 		if reason == wire.ReasonTooLarge {
-			req = reqSize
+			req = sizeReq(name)
 		}
 		s.err = &wire.Error{Reason: reason, Req: req, What: name, Offset: at, Detail: detail}
 	}
+}
+
+// sizeReq is what bounds the field.
+func sizeReq(name string) string {
+	if name == stateField {
+		return reqSize
+	}
+	return reqBody
 }
 
 func (s *scanner) bad(name, detail string) { s.fail(wire.ReasonBadEncoding, name, s.off, detail) }
@@ -169,18 +177,18 @@ func (s *scanner) quoted(name string, limit int) (raw []byte, escaped bool) {
 	if !s.expect(name, '"') {
 		return nil, false
 	}
-	start := s.off
+	start, quote := s.off, s.off-1
 	for s.off < len(s.b) {
 		switch c := s.b[s.off]; {
 		case c == '"':
 			raw = s.b[start:s.off]
 			s.off++
 			if len(raw) > limit {
-				s.fail(wire.ReasonTooLarge, name, start, strconv.Itoa(len(raw))+" bytes")
+				s.fail(wire.ReasonTooLarge, name, quote, strconv.Itoa(len(raw))+" bytes")
 				return nil, false
 			}
 			if !utf8.Valid(raw) {
-				s.fail(wire.ReasonBadEncoding, name, start, "not UTF-8")
+				s.fail(wire.ReasonBadEncoding, name, quote, "not UTF-8")
 				return nil, false
 			}
 			return raw, escaped
@@ -251,8 +259,10 @@ func (s *scanner) skip(name string) {
 
 // skipText checks a string without keeping it.
 func (s *scanner) skipText(name string) {
+	s.space()
+	at := s.off
 	raw, escaped := s.quoted(name, MaxBody)
 	if escaped && !checkEscapes(raw) {
-		s.bad(name, "bad escape")
+		s.fail(wire.ReasonBadEncoding, name, at, "bad escape")
 	}
 }

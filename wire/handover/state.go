@@ -8,6 +8,9 @@ import (
 	"github.com/kvsettle/kvsettle/wire"
 )
 
+// stateField is the field of DisaggregatedParams that has bounds of its own.
+const stateField = "encoded_opaque_state"
+
 // The bounds of an opaque state (KS-HTTP-2).
 const (
 	// MaxStateChars bounds the base64 text.
@@ -34,7 +37,7 @@ func EncodeState(b []byte) string {
 // no line breaks. The number of characters and of decoded bytes is checked
 // before anything is allocated.
 func DecodeState(s string) ([]byte, error) {
-	const what = "encoded_opaque_state"
+	const what = stateField
 	if len(s) > MaxStateChars {
 		return nil, refuse(wire.ReasonTooLarge, reqSize, what, strconv.Itoa(len(s))+" characters", nil)
 	}

@@ -46,8 +46,8 @@ func ExampleDecodeKey() {
 	_, err = identity.DecodeKey(make([]byte, 89))
 	fmt.Println(err)
 	// Output:
-	// transferKey at byte 88: short-input: 88 of 89 bytes (KS-ID-11)
-	// transferKey.direction at byte 32: bad-value (KS-ID-12)
+	// transferKey at byte 0: short-input: 88 of 89 bytes (KS-ID-11)
+	// transferKey.ctxInstanceEpoch at byte 8: bad-value: zero (KS-ID-12)
 }
 
 func ExampleTopology_Digest() {
@@ -67,8 +67,24 @@ func ExampleTopology_Digest() {
 	// topology.edges: out-of-range: edge 0 names no rank (KS-ID-15)
 }
 
+func ExampleTopology_Key() {
+	t := identity.Topology{
+		Direction: identity.CTXToGEN, Version: 1, Caps: 7, ABI: 1,
+		Sources:      []identity.Member{{Name: "ctx-0", Epoch: 10}, {Name: "ctx-1", Epoch: 11}},
+		Destinations: []identity.Member{{Name: "gen-0", Epoch: 20}},
+		Edges:        []identity.Edge{{Source: 0, Destination: 0}, {Source: 1, Destination: 0}},
+	}
+	k, err := t.Key(ticket, 1, 1)
+	fmt.Println(k.SourceRank, k.DestinationRank, k.SourceEpoch, k.DestinationEpoch, err)
+	_, err = t.Key(ticket, 1, 2)
+	fmt.Println(err)
+	// Output:
+	// 1 0 11 20 <nil>
+	// topology.edges: out-of-range: no edge 2 (KS-ID-13)
+}
+
 func ExampleAppendTopology() {
 	_, err := identity.AppendTopology(nil, &identity.Topology{Direction: identity.CTXToGEN})
 	fmt.Println(err)
-	// Output: topology.sources: bad-count: 0 (KS-ID-14)
+	// Output: topology.sources: bad-count: none (KS-ID-19)
 }

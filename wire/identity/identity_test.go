@@ -47,7 +47,7 @@ func readTicket(b []byte) error { _, err := DecodeTicket(b); return err }
 func readKey(b []byte) error    { _, err := DecodeKey(b); return err }
 
 func TestGolden(t *testing.T) {
-	spec.Covers(t, "KS-ID-11")
+	spec.Covers(t, "KS-ID-11", "KS-ID-18")
 	b, err := AppendTicket([]byte("x"), goldenTicket())
 	require.NoError(t, err)
 	require.Equal(t, ticketBytes(), b[1:])
@@ -223,7 +223,7 @@ func TestDigestSeparates(t *testing.T) {
 }
 
 func TestTopologyRefuses(t *testing.T) {
-	spec.Covers(t, "KS-ID-15")
+	spec.Covers(t, "KS-ID-15", "KS-ID-19")
 	many := make([]Member, MaxMembers+1)
 	for i := range many {
 		many[i] = Member{"m", 1}
@@ -265,4 +265,86 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 			panic("refused")
 		}
 	}))
+}
+
+// TestTopologyReasons names the class and the requirement of each bound.
+func TestTopologyReasons(t *testing.T) {
+	spec.Covers(t, "KS-ID-19", "KS-ID-14", "KS-ID-15")
+	for name, c := range map[string]struct {
+		change func(*Topology)
+		reason any
+		req    string
+	}{
+		"no source":    {func(t *Topology) { t.Sources = nil }, wire.ReasonBadCount, "KS-ID-19"},
+		"no edge":      {func(t *Topology) { t.Edges = nil }, wire.ReasonBadCount, "KS-ID-19"},
+		"many sources": {func(t *Topology) { t.Sources = make([]Member, MaxMembers+1) }, wire.ReasonTooLarge, "KS-ID-19"},
+		"many edges":   {func(t *Topology) { t.Edges = make([]Edge, MaxEdges+1) }, wire.ReasonTooLarge, "KS-ID-19"},
+		"nameless":     {func(t *Topology) { t.Sources[0].Name = "" }, wire.ReasonBadValue, "KS-ID-19"},
+		"long name":    {func(t *Topology) { t.Sources[0].Name = strings.Repeat("n", MaxNameBytes+1) }, wire.ReasonTooLarge, "KS-ID-19"},
+		"no epoch":     {func(t *Topology) { t.Sources[0].Epoch = 0 }, wire.ReasonBadValue, "KS-ID-14"},
+		"order":        {func(t *Topology) { t.Edges[0], t.Edges[1] = t.Edges[1], t.Edges[0] }, wire.ReasonBadOrder, "KS-ID-15"},
+		"twice":        {func(t *Topology) { t.Edges[1] = t.Edges[0] }, wire.ReasonDuplicate, "KS-ID-15"},
+		"outside":      {func(t *Topology) { t.Edges[0].Source = 1 << 31 }, wire.ReasonOutOfRange, "KS-ID-15"},
+	} {
+		top := goldenTopology()
+		c.change(&top)
+		e := wiretest.Refused(t, top.Check(), 0)
+		require.Equal(t, c.reason, e.Reason, name)
+		require.Equal(t, c.req, e.Req, name)
+	}
+	top := goldenTopology()
+	top.Sources[0].Name = strings.Repeat("n", MaxNameBytes)
+	require.NoError(t, top.Check())
+}
+
+// TestKeysOfATopology: ranks of a key are indices in the two lists, whatever the
+// members are called.
+func TestKeysOfATopology(t *testing.T) {
+	spec.Covers(t, "KS-ID-13")
+	top := goldenTopology()
+	digest, err := top.Digest()
+	require.NoError(t, err)
+	for i, e := range top.Edges {
+		k, err := top.Key(goldenKey().Ticket, 9, i)
+		require.NoError(t, err)
+		require.Equal(t, top.Sources[k.SourceRank], top.Sources[e.Source])
+		require.Equal(t, TransferKey{
+			Ticket: goldenKey().Ticket, GenAttempt: 9, SourceRank: e.Source, DestinationRank: e.Destination,
+			SourceEpoch: top.Sources[e.Source].Epoch, DestinationEpoch: top.Destinations[e.Destination].Epoch, Digest: digest,
+		}, k)
+		require.NoError(t, k.Check())
+	}
+	for _, i := range []int{-1, len(top.Edges)} {
+		_, err = top.Key(goldenKey().Ticket, 9, i)
+		require.Equal(t, "KS-ID-13", wiretest.Refused(t, err, 0).Req)
+	}
+	_, err = top.Key(goldenKey().Ticket, 0, 0)
+	require.Equal(t, "KS-ID-12", wiretest.Refused(t, err, 0).Req)
+	top.Edges[0].Source = 99
+	_, err = top.Key(goldenKey().Ticket, 9, 1)
+	require.Equal(t, "KS-ID-15", wiretest.Refused(t, err, 0).Req)
+}
+
+// TestFirstRefusal: of several values that are wrong the first in the bytes
+// decides.
+func TestFirstRefusal(t *testing.T) {
+	spec.Covers(t, "KS-RSN-5", "KS-RSN-4")
+	b := keyBytes()
+	for _, off := range []int{49, 41, 37, 33, 32, 24, 16, 8} {
+		size := map[bool]int{true: 4, false: 8}[off == 33 || off == 37]
+		fill := byte(0)
+		if size == 4 {
+			fill = 0xFF
+		}
+		if off == 32 {
+			size = 1
+		}
+		for i := range size {
+			b[off+i] = fill
+		}
+		_, err := DecodeKey(b)
+		require.Equal(t, off, wiretest.Refused(t, err, len(b)).Offset)
+	}
+	_, err := DecodeKey(append(b, 0))
+	require.Equal(t, KeySize, wiretest.Refused(t, err, len(b)+1).Offset, "the size comes before any value")
 }

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"encoding/binary"
+	"strconv"
 
 	"github.com/kvsettle/kvsettle/wire"
 )
@@ -49,34 +50,32 @@ func (k *TransferKey) check(base int) error {
 	return k.why(base)
 }
 
-// why finds the reason after the one cheap test has failed.
+// why finds the first reason in the order of the bytes after the one cheap test
+// has failed (KS-RSN-5).
 func (k *TransferKey) why(base int) error {
-	at := func(off int) int {
-		if base < 0 {
-			return -1
-		}
-		return base + off
-	}
-	if k.Ticket.Direction != CTXToGEN {
-		return refuse(wire.ReasonBadValue, reqKey, "transferKey.direction", at(atKeyDirection), "")
-	}
 	for _, f := range [...]struct {
-		name string
-		off  int
-		v    uint64
+		name, detail string
+		off          int
+		bad          bool
 	}{
-		{"ctxInstanceEpoch", atEpoch, k.Ticket.InstanceEpoch}, {"ctxAttempt", atAttempt, k.Ticket.Attempt},
-		{"genAttempt", atGenAttempt, k.GenAttempt}, {"sourceInstanceEpoch", atSourceEpoch, k.SourceEpoch},
-		{"destinationInstanceEpoch", atDestEpoch, k.DestinationEpoch},
+		{"ctxInstanceEpoch", "zero", atEpoch, k.Ticket.InstanceEpoch == 0},
+		{"ctxAttempt", "zero", atAttempt, k.Ticket.Attempt == 0},
+		{"genAttempt", "zero", atGenAttempt, k.GenAttempt == 0},
+		{"direction", strconv.Itoa(int(k.Ticket.Direction)), atKeyDirection, k.Ticket.Direction != CTXToGEN},
+		{"sourceRank", "stands for an absent rank", atSourceRank, k.SourceRank > MaxRank},
+		{"destinationRank", "stands for an absent rank", atDestRank, k.DestinationRank > MaxRank},
+		{"sourceInstanceEpoch", "zero", atSourceEpoch, k.SourceEpoch == 0},
+		{"destinationInstanceEpoch", "zero", atDestEpoch, k.DestinationEpoch == 0},
 	} {
-		if f.v == 0 {
-			return refuse(wire.ReasonBadValue, reqKey, "transferKey."+f.name, at(f.off), "zero")
+		if f.bad {
+			at := -1
+			if base >= 0 {
+				at = base + f.off
+			}
+			return refuse(wire.ReasonBadValue, reqKey, "transferKey."+f.name, at, f.detail)
 		}
 	}
-	if k.SourceRank > MaxRank {
-		return refuse(wire.ReasonBadValue, reqKey, "transferKey.sourceRank", at(atSourceRank), "stands for an absent rank")
-	}
-	return refuse(wire.ReasonBadValue, reqKey, "transferKey.destinationRank", at(atDestRank), "stands for an absent rank")
+	return nil
 }
 
 // Check returns an error unless k can stand on the wire.

@@ -50,12 +50,12 @@ func (t *Ticket) check(base int) error {
 		return base + off
 	}
 	switch {
-	case t.Direction != CTXToGEN:
-		return refuse(wire.ReasonBadValue, reqKey, "ticket.direction", at(atDirection), strconv.Itoa(int(t.Direction)))
 	case t.InstanceEpoch == 0:
 		return refuse(wire.ReasonBadValue, reqTicket, "ticket.ctxInstanceEpoch", at(atEpoch), "zero")
 	case t.Attempt == 0:
 		return refuse(wire.ReasonBadValue, reqTicket, "ticket.ctxAttempt", at(atAttempt), "zero")
+	case t.Direction != CTXToGEN:
+		return refuse(wire.ReasonBadValue, reqKey, "ticket.direction", at(atDirection), strconv.Itoa(int(t.Direction)))
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func AppendTicket(dst []byte, t Ticket) ([]byte, error) {
 // DecodeTicket decodes exactly 25 bytes.
 func DecodeTicket(b []byte) (Ticket, error) {
 	var t Ticket
-	if err := exact("ticket", reqTicket, b, TicketSize); err != nil {
+	if err := exact("ticket", reqBytes, b, TicketSize); err != nil {
 		return t, err
 	}
 	t.get(b)
@@ -103,10 +103,12 @@ func DecodeTicket(b []byte) (Ticket, error) {
 	return t, nil
 }
 
+// exact refuses another number of bytes than n. What is cut is refused where it
+// begins (KS-RSN-4).
 func exact(what, req string, b []byte, n int) error {
 	switch {
 	case len(b) < n:
-		return refuse(wire.ReasonShortInput, req, what, len(b), strconv.Itoa(len(b))+" of "+strconv.Itoa(n)+" bytes")
+		return refuse(wire.ReasonShortInput, req, what, 0, strconv.Itoa(len(b))+" of "+strconv.Itoa(n)+" bytes")
 	case len(b) > n:
 		return refuse(wire.ReasonTrailingBytes, req, what, n, strconv.Itoa(len(b)-n)+" bytes left")
 	}

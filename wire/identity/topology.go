@@ -9,7 +9,7 @@ import (
 	"github.com/kvsettle/kvsettle/wire/descriptor"
 )
 
-// The bounds of a topology (KS-ID-14).
+// The bounds of a topology (KS-ID-19).
 const (
 	// MaxMembers bounds the ranks of one side.
 	MaxMembers = 4096
@@ -61,8 +61,8 @@ func (t *Topology) Check() error {
 	if err := checkMembers("topology.destinations", t.Destinations); err != nil {
 		return err
 	}
-	if len(t.Edges) == 0 || len(t.Edges) > MaxEdges {
-		return refuse(wire.ReasonBadCount, reqDigest, "topology.edges", -1, strconv.Itoa(len(t.Edges)))
+	if err := checkCount("topology.edges", len(t.Edges), MaxEdges); err != nil {
+		return err
 	}
 	for i, e := range t.Edges {
 		if int64(e.Source) >= int64(len(t.Sources)) || int64(e.Destination) >= int64(len(t.Destinations)) {
@@ -82,16 +82,26 @@ func (t *Topology) Check() error {
 	return nil
 }
 
+func checkCount(what string, n, most int) error {
+	switch {
+	case n == 0:
+		return refuse(wire.ReasonBadCount, reqBounds, what, -1, "none")
+	case n > most:
+		return refuse(wire.ReasonTooLarge, reqBounds, what, -1, strconv.Itoa(n)+" above "+strconv.Itoa(most))
+	}
+	return nil
+}
+
 func checkMembers(what string, m []Member) error {
-	if len(m) == 0 || len(m) > MaxMembers {
-		return refuse(wire.ReasonBadCount, reqDigest, what, -1, strconv.Itoa(len(m)))
+	if err := checkCount(what, len(m), MaxMembers); err != nil {
+		return err
 	}
 	for i := range m {
 		switch n := len(m[i].Name); {
 		case n == 0:
-			return refuse(wire.ReasonBadValue, reqDigest, what, -1, "rank "+strconv.Itoa(i)+" has no name")
+			return refuse(wire.ReasonBadValue, reqBounds, what, -1, "rank "+strconv.Itoa(i)+" has no name")
 		case n > MaxNameBytes:
-			return refuse(wire.ReasonTooLarge, reqDigest, what, -1, "name of rank "+strconv.Itoa(i))
+			return refuse(wire.ReasonTooLarge, reqBounds, what, -1, "name of rank "+strconv.Itoa(i))
 		case m[i].Epoch == 0:
 			return refuse(wire.ReasonBadValue, reqDigest, what, -1, "rank "+strconv.Itoa(i)+" has no epoch")
 		}
@@ -140,4 +150,27 @@ func (t *Topology) Digest() ([32]byte, error) {
 		return [32]byte{}, err
 	}
 	return sha256.Sum256(b), nil
+}
+
+// Key returns the transfer key of edge i of t for one attempt: its ranks are the
+// indices in the lists of t (KS-ID-13), its epochs those of the two members, its
+// digest that of t. It refuses what Check refuses, an edge that t does not have,
+// and a key that could not stand on the wire.
+func (t *Topology) Key(ticket Ticket, genAttempt uint64, i int) (TransferKey, error) {
+	digest, err := t.Digest()
+	if err != nil {
+		return TransferKey{}, err
+	}
+	if i < 0 || i >= len(t.Edges) {
+		return TransferKey{}, refuse(wire.ReasonOutOfRange, reqIndices, "topology.edges", -1, "no edge "+strconv.Itoa(i))
+	}
+	e := t.Edges[i]
+	k := TransferKey{
+		Ticket: ticket, GenAttempt: genAttempt, SourceRank: e.Source, DestinationRank: e.Destination,
+		SourceEpoch: t.Sources[e.Source].Epoch, DestinationEpoch: t.Destinations[e.Destination].Epoch, Digest: digest,
+	}
+	if err := k.Check(); err != nil {
+		return TransferKey{}, err
+	}
+	return k, nil
 }

@@ -155,7 +155,7 @@ func (c *CommState) Validate() error {
 	}
 	for i := range c.Agents {
 		if c.Agents[i].Name == "" {
-			return refuse(wire.ReasonOutOfRange, reqStates, "commState.agents", "agent "+strconv.Itoa(i)+" has no name")
+			return refuse(wire.ReasonOutOfRange, reqNames, "commState.agents", "agent "+strconv.Itoa(i)+" has no name")
 		}
 	}
 	return nil

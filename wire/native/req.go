@@ -22,7 +22,8 @@ const (
 	reqMemory  = "KS-NAT-20" // checked address arithmetic
 	reqAddress = "KS-NAT-21" // address form
 	reqTag     = "KS-TAG-6"  // tag range
-	reqKinds   = "KS-V1-14"  // buffers and kinds
+	reqKinds   = "KS-NAT-23" // buffers and kinds
+	reqNames   = "KS-NAT-24" // agents have names
 )
 
 var rules = wire.Rules{Short: reqExact, Length: reqLength, Count: reqLength, Bool: reqBool, Trailing: reqExact}

@@ -166,7 +166,7 @@ func readRequest(r *reader, dst *RequestAndBufferInfo) {
 func (v *RequestAndBufferInfo) Validate() error {
 	switch {
 	case v.AgentName == "":
-		return refuse(wire.ReasonOutOfRange, reqStates, "request.agentName", "empty")
+		return refuse(wire.ReasonOutOfRange, reqNames, "request.agentName", "empty")
 	case v.Info.IndexFromEnd < 0:
 		return refuse(wire.ReasonOutOfRange, reqIndices, "request.indexFromEnd", strconv.Itoa(int(v.Info.IndexFromEnd)))
 	case v.ConnIndex < 0:

@@ -26,7 +26,7 @@ func validRequest() RequestAndBufferInfo {
 }
 
 func TestValidate(t *testing.T) {
-	spec.Covers(t, "KS-NAT-12", "KS-NAT-13", "KS-NAT-18", "KS-NAT-20")
+	spec.Covers(t, "KS-NAT-12", "KS-NAT-13", "KS-NAT-18", "KS-NAT-20", "KS-NAT-23", "KS-NAT-24")
 	valid := validRequest()
 	require.NoError(t, valid.Validate())
 	for name, c := range map[string]struct {
@@ -34,21 +34,22 @@ func TestValidate(t *testing.T) {
 		req    string
 		change func(*RequestAndBufferInfo)
 	}{
-		"no name":         {wire.ReasonOutOfRange, "KS-NAT-12", func(v *RequestAndBufferInfo) { v.AgentName = "" }},
-		"index from end":  {wire.ReasonOutOfRange, "KS-NAT-13", func(v *RequestAndBufferInfo) { v.Info.IndexFromEnd = -1 }},
-		"connection":      {wire.ReasonOutOfRange, "KS-NAT-13", func(v *RequestAndBufferInfo) { v.ConnIndex = -1 }},
-		"no buffers":      {wire.ReasonMissing, "KS-V1-14", func(v *RequestAndBufferInfo) { v.Buffers = nil }},
-		"fewer kinds":     {wire.ReasonBadCount, "KS-V1-14", func(v *RequestAndBufferInfo) { v.Kinds = v.Kinds[:1] }},
-		"unknown kind":    {wire.ReasonOutOfRange, "KS-NAT-18", func(v *RequestAndBufferInfo) { v.Kinds[1] = 3 }},
-		"kind twice":      {wire.ReasonDuplicate, "KS-V1-14", func(v *RequestAndBufferInfo) { v.Kinds[1] = KV }},
-		"empty buffer":    {wire.ReasonOutOfRange, "KS-NAT-20", func(v *RequestAndBufferInfo) { v.Buffers[1].Len = 0 }},
-		"wrapping buffer": {wire.ReasonOutOfRange, "KS-NAT-20", func(v *RequestAndBufferInfo) { v.Buffers[1].Addr = math.MaxUint64 - 62 }},
-		"no comm":         {wire.ReasonMissing, "KS-NAT-12", func(v *RequestAndBufferInfo) { v.Info.State.Comm = nil }},
-		"no cache":        {wire.ReasonMissing, "KS-NAT-12", func(v *RequestAndBufferInfo) { v.Info.State.Cache = nil }},
-		"mpi":             {wire.ReasonBadValue, "KS-NAT-12", func(v *RequestAndBufferInfo) { v.Info.State.Comm = &CommState{Kind: CommMPI, Ranks: []int32{0}} }},
-		"self":            {wire.ReasonOutOfRange, "KS-NAT-13", func(v *RequestAndBufferInfo) { v.Info.State.Comm.SelfIdx = 1 }},
-		"self unset":      {wire.ReasonOutOfRange, "KS-NAT-13", func(v *RequestAndBufferInfo) { v.Info.State.Comm.SelfIdx = -1 }},
-		"nameless agent":  {wire.ReasonOutOfRange, "KS-NAT-12", func(v *RequestAndBufferInfo) { v.Info.State.Comm.Agents[0].Name = "" }},
+		"no name":          {wire.ReasonOutOfRange, "KS-NAT-24", func(v *RequestAndBufferInfo) { v.AgentName = "" }},
+		"index from end":   {wire.ReasonOutOfRange, "KS-NAT-13", func(v *RequestAndBufferInfo) { v.Info.IndexFromEnd = -1 }},
+		"connection":       {wire.ReasonOutOfRange, "KS-NAT-13", func(v *RequestAndBufferInfo) { v.ConnIndex = -1 }},
+		"no buffers":       {wire.ReasonMissing, "KS-NAT-23", func(v *RequestAndBufferInfo) { v.Buffers = nil }},
+		"fewer kinds":      {wire.ReasonBadCount, "KS-NAT-23", func(v *RequestAndBufferInfo) { v.Kinds = v.Kinds[:1] }},
+		"unknown kind":     {wire.ReasonOutOfRange, "KS-NAT-18", func(v *RequestAndBufferInfo) { v.Kinds[1] = 3 }},
+		"kind twice":       {wire.ReasonDuplicate, "KS-NAT-23", func(v *RequestAndBufferInfo) { v.Kinds[1] = KV }},
+		"empty buffer":     {wire.ReasonOutOfRange, "KS-NAT-20", func(v *RequestAndBufferInfo) { v.Buffers[1].Len = 0 }},
+		"wrapping buffer":  {wire.ReasonOutOfRange, "KS-NAT-20", func(v *RequestAndBufferInfo) { v.Buffers[1].Addr = math.MaxUint64 - 62 }},
+		"one byte too far": {wire.ReasonOutOfRange, "KS-NAT-20", func(v *RequestAndBufferInfo) { v.Buffers[1].Addr = math.MaxUint64 - 63 }},
+		"no comm":          {wire.ReasonMissing, "KS-NAT-12", func(v *RequestAndBufferInfo) { v.Info.State.Comm = nil }},
+		"no cache":         {wire.ReasonMissing, "KS-NAT-12", func(v *RequestAndBufferInfo) { v.Info.State.Cache = nil }},
+		"mpi":              {wire.ReasonBadValue, "KS-NAT-12", func(v *RequestAndBufferInfo) { v.Info.State.Comm = &CommState{Kind: CommMPI, Ranks: []int32{0}} }},
+		"self":             {wire.ReasonOutOfRange, "KS-NAT-13", func(v *RequestAndBufferInfo) { v.Info.State.Comm.SelfIdx = 1 }},
+		"self unset":       {wire.ReasonOutOfRange, "KS-NAT-13", func(v *RequestAndBufferInfo) { v.Info.State.Comm.SelfIdx = -1 }},
+		"nameless agent":   {wire.ReasonOutOfRange, "KS-NAT-24", func(v *RequestAndBufferInfo) { v.Info.State.Comm.Agents[0].Name = "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := validRequest()

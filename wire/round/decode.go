@@ -36,7 +36,7 @@ func walk(b []byte, entries []Entry) (Payload, int, error) {
 	p := Payload{Round: r.U64BE("round")}
 	n := r.Count32BE("count", 4+smallEntry)
 	if n > MaxEntries {
-		r.Fail(wire.ReasonTooLarge, reqLayout, "count", headerSize-4, strconv.Itoa(n))
+		r.Fail(wire.ReasonTooLarge, reqBound, "count", headerSize-4, strconv.Itoa(n))
 	}
 	var last Entry
 	for i := 0; i < n && r.OK(); i++ {
@@ -63,6 +63,9 @@ func walk(b []byte, entries []Entry) (Payload, int, error) {
 func readEntry(r *wire.Reader) (Entry, error) {
 	at := r.Offset()
 	size := r.U32BE("length")
+	if r.OK() && int64(size) > int64(r.Left()) {
+		r.Fail(wire.ReasonBadLength, reqLayout, "length", at, strconv.FormatUint(uint64(size), 10)+" of "+strconv.Itoa(r.Left()))
+	}
 	if r.OK() && size != smallEntry && size != largeEntry {
 		r.Fail(wire.ReasonBadLength, reqLayout, "length", at, strconv.FormatUint(uint64(size), 10))
 	}
@@ -79,6 +82,7 @@ func readEntry(r *wire.Reader) (Entry, error) {
 	if e.HasKey {
 		key = r.Take("transferKey", identity.KeySize)
 	}
+	tail := r.Offset()
 	e.Intent = Intent(r.U8("intent"))
 	e.Evidence = control.Evidence(r.U8("evidence"))
 	e.Publication = Publication(r.U8("openPublication"))
@@ -100,7 +104,7 @@ func readEntry(r *wire.Reader) (Entry, error) {
 			return e, err
 		}
 	}
-	return e, e.check(at)
+	return e, e.check(keyAt, tail)
 }
 
 // shift moves an error's offset to where the part stands in the payload.

@@ -12,7 +12,7 @@ import (
 	"github.com/kvsettle/kvsettle/wire/identity"
 )
 
-// MaxEntries bounds the contributions of one payload.
+// MaxEntries bounds the contributions of one payload (KS-RND-13).
 const MaxEntries = 65536
 
 const (
@@ -107,7 +107,24 @@ func refuse(reason spec.Reason, req, field string, at int, detail string) error 
 	return &wire.Error{Reason: reason, Req: req, What: "round." + field, Offset: at, Detail: detail}
 }
 
-func (e *Entry) check(at int) error {
+// The offsets of the fields behind the key, counted from the first of them.
+const (
+	atIntent = iota
+	atEvidence
+	atPublication
+	atMode
+	atVersion
+)
+
+// check refuses what may not stand on the wire. keyAt and tail are where the key
+// and the fields behind it stand in the decoder's input, or -1 for encoders.
+func (e *Entry) check(keyAt, tail int) error {
+	at := func(off int) int {
+		if tail < 0 {
+			return -1
+		}
+		return tail + off
+	}
 	if err := e.Ticket.Check(); err != nil {
 		return err
 	}
@@ -116,22 +133,22 @@ func (e *Entry) check(at int) error {
 			return err
 		}
 		if e.Key.Ticket != e.Ticket {
-			return refuse(wire.ReasonBadValue, reqLayout, "transferKey", at, "another ticket")
+			return refuse(wire.ReasonBadValue, reqLayout, "transferKey", keyAt, "another ticket")
 		}
 	}
 	switch {
 	case e.Intent < Admit || e.Intent > Reject:
-		return refuse(wire.ReasonBadValue, reqLayout, "intent", at, strconv.Itoa(int(e.Intent)))
+		return refuse(wire.ReasonBadValue, reqLayout, "intent", at(atIntent), strconv.Itoa(int(e.Intent)))
 	case e.Evidence > control.Unknown && e.Evidence != control.Quiesced:
-		return refuse(wire.ReasonBadValue, reqLayout, "evidence", at, strconv.Itoa(int(e.Evidence)))
+		return refuse(wire.ReasonBadValue, reqLayout, "evidence", at(atEvidence), strconv.Itoa(int(e.Evidence)))
 	case e.Evidence == 0 && e.Intent != Admit:
-		return refuse(wire.ReasonBadValue, reqLayout, "evidence", at, "none with an intent other than ADMIT")
+		return refuse(wire.ReasonBadValue, reqLayout, "evidence", at(atEvidence), "none with an intent other than ADMIT")
 	case e.Publication > FailedIndeterminate:
-		return refuse(wire.ReasonBadValue, reqLayout, "openPublication", at, strconv.Itoa(int(e.Publication)))
+		return refuse(wire.ReasonBadValue, reqLayout, "openPublication", at(atPublication), strconv.Itoa(int(e.Publication)))
 	case e.Mode > descriptor.Enabled:
-		return refuse(wire.ReasonBadValue, reqLayout, "mode", at, strconv.Itoa(int(e.Mode)))
+		return refuse(wire.ReasonBadValue, reqLayout, "mode", at(atMode), strconv.Itoa(int(e.Mode)))
 	case (e.Version == 0) != (e.Mode == descriptor.Baseline):
-		return refuse(wire.ReasonBadVersion, reqVersion, "version", at, strconv.Itoa(int(e.Version))+" in "+e.Mode.String())
+		return refuse(wire.ReasonBadVersion, reqVersion, "version", at(atVersion), strconv.Itoa(int(e.Version))+" in "+e.Mode.String())
 	}
 	return nil
 }
@@ -151,7 +168,7 @@ func (e *Entry) follows(p *Entry, at int) error {
 // Decode refuses.
 func Append(dst []byte, p *Payload) ([]byte, error) {
 	if len(p.Entries) > MaxEntries {
-		return dst, refuse(wire.ReasonTooLarge, reqLayout, "count", -1, strconv.Itoa(len(p.Entries)))
+		return dst, refuse(wire.ReasonTooLarge, reqBound, "count", -1, strconv.Itoa(len(p.Entries)))
 	}
 	start := len(dst)
 	be := binary.BigEndian
@@ -161,7 +178,7 @@ func Append(dst []byte, p *Payload) ([]byte, error) {
 	dst = be.AppendUint32(dst, uint32(len(p.Entries)))
 	for i := range p.Entries {
 		e := &p.Entries[i]
-		err := e.check(-1)
+		err := e.check(-1, -1)
 		if err == nil && i > 0 {
 			err = e.follows(&p.Entries[i-1], -1)
 		}

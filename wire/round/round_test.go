@@ -125,7 +125,7 @@ func TestFlips(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	spec.Covers(t, "KS-RND-2", "KS-RND-3", "KS-RND-4")
+	spec.Covers(t, "KS-RND-2", "KS-RND-3", "KS-RND-4", "KS-RSN-3")
 	for name, c := range map[string]struct {
 		reason any
 		change func(*Payload)
@@ -251,4 +251,55 @@ func TestRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, p, got)
 	})
+}
+
+// TestBound holds reader and writer to the number of contributions, one above and
+// one at it.
+func TestBound(t *testing.T) {
+	spec.Covers(t, "KS-RND-13")
+	p := Payload{Round: 1, Entries: make([]Entry, MaxEntries+1)}
+	for i := range p.Entries {
+		p.Entries[i] = Entry{Ticket: ticket(uint64(i)), Intent: Admit}
+	}
+	dst, err := Append([]byte("kept"), &p)
+	require.Equal(t, "kept", string(dst))
+	e := wiretest.Refused(t, err, 0)
+	require.Equal(t, wire.ReasonTooLarge, e.Reason)
+	require.Equal(t, "KS-RND-13", e.Req)
+	p.Entries = p.Entries[:MaxEntries]
+	b, err := Append(nil, &p)
+	require.NoError(t, err)
+	got, err := Decode(b)
+	require.NoError(t, err)
+	require.Equal(t, p, got)
+	one := b[headerSize : headerSize+4+smallEntry]
+	copy(b[12:], be32(MaxEntries+1))
+	e = wiretest.Refused(t, decode(append(b, one...)), len(b)+len(one))
+	require.Equal(t, wire.ReasonTooLarge, e.Reason)
+	require.Equal(t, 12, e.Offset)
+}
+
+// TestPlaces: each value is refused at its own field.
+func TestPlaces(t *testing.T) {
+	spec.Covers(t, "KS-RSN-4", "KS-RND-2")
+	large := headerSize + 2*(4+smallEntry) // the entry with a key
+	tail := large + 4 + identity.TicketSize + 8 + 1 + identity.KeySize
+	for off, v := range map[int]byte{tail: 5, tail + 1: 5, tail + 2: 4, tail + 3: 2} {
+		b := goldenBytes()
+		b[off] = v
+		require.Equal(t, off, wiretest.Refused(t, decode(b), len(b)).Offset)
+	}
+	b := goldenBytes()
+	b[tail+5] = 0
+	e := wiretest.Refused(t, decode(b), len(b))
+	require.Equal(t, tail+4, e.Offset)
+	require.Equal(t, wire.ReasonBadVersion, e.Reason)
+	b = goldenBytes()
+	key := tail - identity.KeySize
+	b[key+23]++ // another attempt
+	require.Equal(t, key, wiretest.Refused(t, decode(b), len(b)).Offset)
+	b = goldenBytes()
+	e = wiretest.Refused(t, decode(b[:len(b)-1]), len(b))
+	require.Equal(t, large, e.Offset)
+	require.Equal(t, wire.ReasonBadLength, e.Reason)
 }

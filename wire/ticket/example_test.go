@@ -72,7 +72,7 @@ func ExampleReadTagged() {
 func ExampleAppendTagged() {
 	_, err := ticket.AppendTagged(nil, []byte{0, 0})
 	fmt.Println(err)
-	// Output: taggedState.trailer: missing: a state without ticket keeps its old encoding (KS-TKT-11)
+	// Output: taggedState.trailer: missing: a state without ticket keeps its old encoding (KS-TKT-12)
 }
 
 func ExampleProfile() {
@@ -82,4 +82,13 @@ func ExampleProfile() {
 	// Output:
 	// 2026mid <nil>
 	// ticket.serializationAbiId: bad-version: 2 (KS-TKT-5)
+}
+
+func ExampleState_Validate() {
+	var s ticket.State
+	fmt.Println(s.Validate(ticket.Use{RequestID: 42}))
+	fmt.Println(s.Validate(ticket.Use{RequestID: 42, Enabled: true}))
+	// Output:
+	// <nil>
+	// opaqueState.trailer: missing: enabled v2 needs a ticket (KS-TKT-7)
 }

@@ -16,7 +16,7 @@ import (
 
 func Example() {
 	run(context.Background(), []string{"vectors", "--dir", "../../vectors"}, os.Stdout, os.Stderr)
-	// Output: 602 passed, 0 failed, 10 files
+	// Output: 626 passed, 0 failed, 10 files
 }
 
 // call runs the command and returns what it wrote.

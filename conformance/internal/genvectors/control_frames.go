@@ -13,7 +13,7 @@ func controlFrames(s *set) {
 		s.bad(typ, p, "frame-"+id, note, req, b, code, offset)
 	}
 	bad("none", "no byte", "KS-CTL-1", nil, "short-input", 0)
-	bad("short", "39 bytes", "KS-CTL-1", cut(b, 39), "short-input", 39)
+	bad("short", "39 bytes", "KS-CTL-1", cut(b, 39), "short-input", 0)
 	bad("index-2", "variant index 2", "KS-CTL-1 KS-NAT-6", at(b, 0, 2), "bad-index", 0)
 	bad("index-64-bits", "the index is compared over all 64 bits", "KS-CTL-1 KS-NAT-6", at(b, 4, 1), "bad-index", 0)
 	bad("magic", "one bit of the magic", "KS-CTL-1", at(b, 15, '0'), "bad-magic", 8)

@@ -49,7 +49,7 @@ func controlItems(s *set) {
 		id string
 		v  byte
 	}{{"0", 0}, {"5", 5}, {"quiesced", 0x81}, {"255", 255}} {
-		bad("evidence-"+e.id, "an evidence that does not exist without bit 49", "KS-CTL-15", terminal(e.v), "bad-value", secondAt+8)
+		bad("evidence-"+e.id, "an evidence that does not exist here", "KS-CTL-15", terminal(e.v), "bad-value", secondAt+8)
 	}
 	keys(s)
 	bodies(s)
@@ -90,10 +90,10 @@ func bodies(s *set) {
 	e1, e2, e3 := item(iEvidence, []byte{1}), item(iEvidence, []byte{2}), item(iEvidence, []byte{3})
 	bad("READY", "ready-0", "decision 0", "KS-CTL-15", decision(0), "bad-value", secondAt+8)
 	bad("READY", "ready-3", "decision 3", "KS-CTL-15", decision(3, e1), "bad-value", secondAt+8)
-	bad("READY", "ready-evidence", "READY with an evidence", "KS-CTL-16", decision(1, e1), "forbidden", secondAt+8)
-	bad("READY", "not-ready-bare", "NOT_READY without evidence", "KS-CTL-16", decision(2), "missing", secondAt+8)
-	bad("READY", "not-ready-complete", "NOT_READY with SOURCE_COMPLETE", "KS-CTL-16", decision(2, e2), "bad-value", secondAt+8)
-	bad("READY", "not-ready-destination", "NOT_READY with DESTINATION_COMPLETE", "KS-CTL-16", decision(2, e3), "bad-value", secondAt+8)
+	bad("READY", "ready-evidence", "READY with an evidence", "KS-CTL-16", decision(1, e1), "forbidden", secondAt+9)
+	bad("READY", "not-ready-bare", "NOT_READY without evidence", "KS-CTL-16", decision(2), "missing", secondAt+9)
+	bad("READY", "not-ready-complete", "NOT_READY with SOURCE_COMPLETE", "KS-CTL-16", decision(2, e2), "bad-value", secondAt+9+8)
+	bad("READY", "not-ready-destination", "NOT_READY with DESTINATION_COMPLETE", "KS-CTL-16", decision(2, e3), "bad-value", secondAt+9+8)
 	bad("READY", "ready-contract", "a contract without bit 48 or 49", "KS-REC-3 KS-CTL-14", decision(1, item(iContract, u32be(1)), item(iRetention, u32be(1))),
 		"unknown-required", secondAt+9)
 	bad("CANCEL", "cancel-0", "reason 0", "KS-CTL-15", message(mCancel, item(iReason, u32be(0))), "bad-value", secondAt+8)
@@ -124,7 +124,7 @@ func extensions(s *set) {
 		return message(mDataComplete, item(iIndex, u32be(index)), item(iCount, u32be(count)), item(iBytes, u64be(1)))
 	}
 	s.bad("DATA_COMPLETE", rec, "ext-chunk-beyond", "chunk 4 of 4", "KS-REC-4", data(4, 4), "bad-value", secondAt+8)
-	s.bad("DATA_COMPLETE", rec, "ext-chunk-none", "chunk 0 of 0", "KS-REC-4", data(0, 0), "bad-value", secondAt+8)
+	s.bad("DATA_COMPLETE", rec, "ext-chunk-none", "chunk 0 of 0", "KS-REC-4", data(0, 0), "bad-value", secondAt+12+8)
 	s.bad("DATA_COMPLETE", rec, "ext-chunk-no-count", "no count", "KS-REC-2",
 		message(mDataComplete, item(iIndex, u32be(0)), item(iBytes, u64be(1))), "missing", secondAt+12+16)
 	status := func(state byte, query uint64) []byte {
@@ -144,11 +144,11 @@ func extensions(s *set) {
 	contract, retention := item(iContract, u32be(7)), item(iRetention, u32be(1))
 	for _, p := range []string{rec, qui} {
 		id := "ext-" + profileIDs[p] + "-ready-"
-		s.bad("READY", p, id+"bare", "READY without contract", "KS-REC-3", ready(yes), "missing", secondAt+8)
-		s.bad("READY", p, id+"no-retention", "a contract without retention", "KS-REC-3", ready(yes, contract), "missing", secondAt+8)
-		s.bad("READY", p, id+"no-contract", "a retention without contract", "KS-REC-3", ready(yes, retention), "missing", secondAt+8)
-		s.bad("READY", p, id+"refused", "NOT_READY with a contract", "KS-REC-3", ready(no, item(iEvidence, []byte{1}), contract, retention), "forbidden", secondAt+8)
+		s.bad("READY", p, id+"bare", "READY without contract", "KS-REC-3", ready(yes), "missing", secondAt+9)
+		s.bad("READY", p, id+"no-retention", "a contract without retention", "KS-REC-3", ready(yes, contract), "missing", secondAt+9+12)
+		s.bad("READY", p, id+"no-contract", "a retention without contract", "KS-REC-3", ready(yes, retention), "missing", secondAt+9+12)
+		s.bad("READY", p, id+"refused", "NOT_READY with a contract", "KS-REC-3", ready(no, item(iEvidence, []byte{1}), contract, retention), "forbidden", secondAt+9+9)
 	}
 	s.bad("READY", qui, "ext-ready-quiesced", "LOCAL_QUIESCED does not travel in READY", "KS-QUI-2 KS-CTL-16",
-		ready(no, item(iEvidence, []byte{0x81})), "bad-value", secondAt+8)
+		ready(no, item(iEvidence, []byte{0x81})), "bad-value", secondAt+9+8)
 }

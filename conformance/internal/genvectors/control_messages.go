@@ -53,7 +53,7 @@ func controlMessages(s *set) {
 		s.good("TERMINAL_RECEIPT", p, id("receipt"), "echo of that terminal", "KS-CTL-1 KS-CTL-12 KS-SET-9", receipt(2), "")
 		s.good("CANCEL", p, id("cancel"), "by the user", "KS-CTL-1 KS-CTL-12", message(mCancel, item(iReason, u32be(1))), "")
 	}
-	s.good("OPEN", vectors.V2, "ctl-open-version-9", "OPEN is read whatever version it proposes; the caller compares", "KS-CTL-1",
+	s.good("OPEN", vectors.V2, "ctl-open-version-9", "OPEN is read whatever version it proposes; the caller compares", "KS-CTL-1 KS-CTL-3",
 		frame(9, mOpen, messageID, keyed(item(iRequest, requestBytes(s)))), "")
 	s.good("OPEN", vectors.V2, "ctl-open-id-largest", "the largest message id", "KS-CTL-5",
 		frame(1, mOpen, 1<<64-1, keyed(item(iRequest, requestBytes(s)))), "")
@@ -88,6 +88,8 @@ func readies(s *set) {
 			message(mReady, item(iDecision, []byte{1}), item(iContract, u32be(0x07)), item(iRetention, u32be(60000))), "")
 		s.good("READY", p, "ctl-"+profileIDs[p]+"-ready-zero", "contract and retention are there and 0", "KS-REC-3",
 			message(mReady, item(iDecision, []byte{1}), item(iContract, u32be(0)), item(iRetention, u32be(0))), "")
+		s.good("READY", p, "ctl-"+profileIDs[p]+"-ready-bits", "contract bits that have no name are kept", "KS-REC-3",
+			message(mReady, item(iDecision, []byte{1}), item(iContract, u32be(0xFFFFFFFF)), item(iRetention, u32be(0xFFFFFFFF))), "")
 		s.good("READY", p, "ctl-"+profileIDs[p]+"-not-ready", "NOT_READY has no contract", "KS-REC-3 KS-CTL-16",
 			message(mReady, item(iDecision, []byte{2}), item(iEvidence, []byte{1})), "")
 	}

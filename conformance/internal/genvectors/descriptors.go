@@ -60,6 +60,7 @@ func descriptors(s *set) {
 	good(v2p, "v2-enabled", "six fields, ABI 1", "KS-DESC-16 KS-DESC-12", ctxBase+v2("1_1_7_1_00000000deadbeef_1"))
 	good(v2p, "v2-extensions", "capability bits 48 and 49", "KS-DESC-16", ctxBase+v2("1_1_3000000000007_1_00000000deadbeef_1"))
 	good(v2p, "v2-abi-large", "an ABI id of 64 bits", "KS-DESC-16 KS-DESC-12", ctxBase+v2("1_1_7_0_00000000deadbeef_ffffffffffffffff"))
+	good(v2p, "v2-versions", "a reader takes any valid range", "KS-DESC-22", "a"+v2("1_2_7_1_0000000000000001_1"))
 	bad(v2p, "v2-five-fields", "five fields", "KS-DESC-16", "a"+v2("1_1_7_1_0000000000000001"), descriptor.ClassFields)
 	bad(v2p, "v2-seven-fields", "seven fields", "KS-DESC-16", "a"+v2("1_1_7_1_0000000000000001_1_1"), descriptor.ClassFields)
 	bad(v2p, "v2-abi-zero", "ABI 0", "KS-DESC-19", "a"+v2("1_1_7_1_0000000000000001_0"), descriptor.ClassABI)

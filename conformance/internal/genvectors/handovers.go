@@ -55,12 +55,14 @@ func bodies4(s *set) {
 	bad("65-bits", "an id of 65 bits", strings.Replace(handoverText, `:42`, `:18446744073709551616`, 1), "out-of-range", behind(`{"request_id":`))
 	bad("comma", "a comma before the end", `{"request_id":42,}`, "bad-encoding", 17)
 	bad("control", "a control character in a string", "{\"a\x01\":1}", "bad-encoding", 3)
-	bad("utf8", "a name that is not UTF-8", "{\"\xff\":1}", "bad-encoding", 2)
-	bad("surrogate", "half a surrogate pair", `{"a":"\ud800"}`, "bad-encoding", len(`{"a":"\ud800"`))
-	bad("deep", "nested 33 deep", `{"a":`+strings.Repeat("[", 32), "too-large", 5+31)
+	bad("utf8", "a name that is not UTF-8", "{\"\xff\":1}", "bad-encoding", 1)
+	bad("surrogate", "half a surrogate pair", `{"a":"\ud800"}`, "bad-encoding", 5)
+	s.bad("Handover", http, "body-deep", "nested 33 deep", "KS-HTTP-15", []byte(`{"a":`+strings.Repeat("[", 32)), "too-large", 5+31)
+	s.good("CancelBody", http, "body-deep-enough", "nested 32 deep, in a field that is ignored", "KS-HTTP-15",
+		[]byte(`{"a":`+strings.Repeat("[", 31)+strings.Repeat("]", 31)+`,"request_id":1,"reason":"r"}`), "")
 	ids := strings.Repeat("0,", 4096) + "0"
 	many := strings.Replace(handoverText, "0,18446744073709551615", ids, 1)
-	s.bad("Handover", http, "body-many-ids", "4097 block ids", "KS-HTTP-4", []byte(many), "too-large", behind(`"hash_ids":`))
+	s.bad("Handover", http, "body-many-ids", "4097 block ids", "KS-HTTP-15", []byte(many), "too-large", behind(`"hash_ids":`))
 	s.bad("CancelBody", http, "body-cancel-reason", "a reason that is no text", "KS-HTTP-4", []byte(`{"request_id":1,"reason":1}`), "bad-encoding", 25)
 	s.bad("ErrorBody", http, "body-error-code", "no code", "KS-HTTP-8", []byte(`{"error":{"message":"m","requirement":"r"}}`), "missing", 42)
 }
@@ -74,8 +76,10 @@ func params(s *set) {
 	s.good(typ, http, "params-endpoints-none", "an empty list of endpoints reads as absent", "KS-HTTP-4", []byte(`{"request_type":"context_only","ctx_info_endpoint":[]}`), "")
 	s.good(typ, http, "params-range", "the ends of the 64-bit range", "KS-HTTP-4", []byte(`{"request_type":"","first_gen_tokens":[9223372036854775807,-9223372036854775808]}`), "")
 	s.bad(typ, http, "params-no-type", "no request type", "KS-HTTP-4", []byte(`{}`), "missing", 2)
+	s.good(typ, http, "params-state-text", "a state that is no base64 is a text; decoding it refuses", "KS-HTTP-4",
+		[]byte(`{"request_type":"generation_only","encoded_opaque_state":"no base64!"}`), "")
 	s.bad(typ, http, "params-token", "a token of 64 bits and a sign", "KS-HTTP-4", []byte(`{"first_gen_tokens":[9223372036854775808]}`), "out-of-range", 21)
-	s.bad(typ, http, "params-tokens", "1025 tokens", "KS-HTTP-4", []byte(`{"draft_tokens":[`+strings.Repeat("1,", 1024)+`1]}`), "too-large", 16)
+	s.bad(typ, http, "params-tokens", "1025 tokens", "KS-HTTP-15", []byte(`{"draft_tokens":[`+strings.Repeat("1,", 1024)+`1]}`), "too-large", 16)
 }
 
 func base64s(s *set) {
@@ -119,6 +123,9 @@ func signatures(s *set) {
 	good("state", "the state alone", stateOnly, canonicalState)
 	good("endpoint", "the endpoint alone, the first of two", `{"request_type":"context_only","ctx_info_endpoint":["a","b"]}`,
 		`{"ctx_info_endpoint":"a","encoded_opaque_state":null}`)
+	s.goodFields(typ, http, "sign-capitals", "the digits of the header may be capitals", req, []byte(stateOnly), map[string]any{
+		"keyHex": hex.EncodeToString(key), "header": "sha256=" + strings.ToUpper(sign(canonicalState)[7:]), "canonical": canonicalState,
+	})
 	good("escapes", "characters outside printable ASCII", `{"request_type":"x","ctx_info_endpoint":"\u007f\u0000\"\\\/\n\r\t\b\f é😀<"}`,
 		`{"ctx_info_endpoint":"\u007f\u0000\"\\/\n\r\t\b\f \u00e9\ud83d\ude00<","encoded_opaque_state":null}`)
 	s.goodFields(typ, http, "sign-nothing", "neither field: nothing to sign, any header passes", req, []byte(`{"request_type":"context_only"}`),

@@ -23,6 +23,7 @@ func memories(s *set) {
 	s.good("MemoryDesc", mid, "mem-largest", "ends at the last address", "KS-NAT-20", join(u64le(1), u64le(math.MaxUint64-1), u32le(math.MaxUint32)), "ok")
 	s.good("MemoryDesc", mid, "mem-zero", "length 0", "KS-NAT-8 KS-NAT-20", join(u64le(1), u64le(0), u32le(0)), "out-of-range")
 	s.good("MemoryDesc", mid, "mem-wraps", "address plus length is 2^64 + 1", "KS-NAT-8 KS-NAT-20", join(u64le(2), u64le(math.MaxUint64), u32le(0)), "out-of-range")
+	s.good("MemoryDesc", mid, "mem-to-the-end", "address plus length is 2^64", "KS-NAT-8 KS-NAT-20", join(u64le(1), u64le(math.MaxUint64), u32le(0)), "out-of-range")
 	s.bad("MemoryDesc", mid, "mem-cut", "19 of 20 bytes", "KS-NAT-2", cut(m, 19), "short-input", 16)
 	s.bad("MemoryDesc", mid, "mem-trailing", "21 bytes", "KS-NAT-2", join(m, []byte{0}), "trailing-bytes", 20)
 }
@@ -81,12 +82,14 @@ func requests(s *set) {
 			v.Buffers = []native.MemoryDesc{{Addr: 1, Len: 1}, {Addr: 2, Len: 1}, {Addr: 3, Len: 1}}
 			v.Kinds = []native.BufferKind{native.RNN, native.KV, native.Indexer}
 		}},
-		{"no-buffer", "no buffer", "KS-NAT-8 KS-V1-14", "missing", func(v *native.RequestAndBufferInfo) { v.Buffers, v.Kinds = nil, nil }},
-		{"kinds-count", "two kinds for one buffer", "KS-NAT-8 KS-V1-14", "bad-count", func(v *native.RequestAndBufferInfo) { v.Kinds = []native.BufferKind{0, 1} }},
-		{"kind-twice", "a kind twice", "KS-NAT-8 KS-V1-14", "duplicate", func(v *native.RequestAndBufferInfo) {
+		{"no-buffer", "no buffer", "KS-NAT-8 KS-NAT-23", "missing", func(v *native.RequestAndBufferInfo) { v.Buffers, v.Kinds = nil, nil }},
+		{"kinds-count", "two kinds for one buffer", "KS-NAT-8 KS-NAT-23", "bad-count", func(v *native.RequestAndBufferInfo) { v.Kinds = []native.BufferKind{0, 1} }},
+		{"kind-twice", "a kind twice", "KS-NAT-8 KS-NAT-23", "duplicate", func(v *native.RequestAndBufferInfo) {
 			v.Buffers, v.Kinds = append(v.Buffers, v.Buffers[0]), []native.BufferKind{0, 0}
 		}},
 		{"kind-unknown", "buffer kind 3", "KS-NAT-8 KS-NAT-18", "out-of-range", func(v *native.RequestAndBufferInfo) { v.Kinds = []native.BufferKind{3} }},
+		{"no-name", "a request without agent name", "KS-NAT-8 KS-NAT-24", "out-of-range", func(v *native.RequestAndBufferInfo) { v.AgentName = "" }},
+		{"nameless-agent", "an agent without name", "KS-NAT-8 KS-NAT-24", "out-of-range", func(v *native.RequestAndBufferInfo) { v.Info.State.Comm.Agents[0].Name = "" }},
 		{"index-negative", "indexFromEnd -1", "KS-NAT-8 KS-NAT-13", "out-of-range", func(v *native.RequestAndBufferInfo) { v.Info.IndexFromEnd = -1 }},
 		{"connection-negative", "validConnectionIdx -1", "KS-NAT-8 KS-NAT-13", "out-of-range", func(v *native.RequestAndBufferInfo) { v.ConnIndex = -1 }},
 		{"memory-wraps", "a buffer that wraps", "KS-NAT-8 KS-NAT-20", "out-of-range", func(v *native.RequestAndBufferInfo) { v.Buffers[0].Len = math.MaxUint64 }},

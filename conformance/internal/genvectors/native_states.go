@@ -67,7 +67,7 @@ func comms(s *set) {
 		s.good(typ, p.name, id("self-unset"), "self unset", "KS-NAT-8 KS-NAT-13", write("self-unset", self), "out-of-range")
 		self.SelfIdx = 2
 		s.good(typ, p.name, id("self-beyond"), "self beyond the list", "KS-NAT-8 KS-NAT-13", write("self-beyond", self), "out-of-range")
-		s.good(typ, p.name, id("mpi-negative"), "a negative MPI rank", "KS-NAT-8", write("mpi-negative",
+		s.good(typ, p.name, id("mpi-negative"), "a negative MPI rank", "KS-NAT-8 KS-NAT-13", write("mpi-negative",
 			native.CommState{Kind: native.CommMPI, Ranks: []int32{-5}}), "out-of-range")
 
 		b := write("mpi", mpi)
@@ -111,7 +111,11 @@ func caches(s *set, profile string, p native.Profile) {
 		{"head-size-zero", "head size 0", "KS-NAT-8 KS-NAT-19", "out-of-range", func(c *native.CacheState) { c.SizePerHead = 0 }},
 		{"block-negative", "a negative block size", "KS-NAT-8 KS-NAT-19", "out-of-range", func(c *native.CacheState) { c.TokensPerBlock = math.MinInt32 }},
 		{"tp-zero", "tensor parallelism 0", "KS-NAT-8 KS-NAT-19", "out-of-range", func(c *native.CacheState) { c.TP = 0 }},
-		{"dp-rank-beyond", "a data-parallel rank beyond the size", "KS-NAT-8", "out-of-range", func(c *native.CacheState) { c.DPRank = 4 }},
+		{"dp-rank-beyond", "a data-parallel rank beyond the size", "KS-NAT-8 KS-NAT-19", "out-of-range", func(c *native.CacheState) { c.DPRank = 4 }},
+		{"dp-size-zero", "data-parallel size 0", "KS-NAT-8 KS-NAT-19", "out-of-range", func(c *native.CacheState) { c.DPRank, c.DPSize = 0, 0 }},
+		{"dp-rank-negative", "a negative data-parallel rank", "KS-NAT-8 KS-NAT-19", "out-of-range", func(c *native.CacheState) { c.DPRank = -1 }},
+		{"kv-factor-three", "kvFactor 3", "KS-NAT-8 KS-NAT-19", "out-of-range", func(c *native.CacheState) { c.KVFactor = 3 }},
+		{"per-pp-negative", "a negative number of layers", "KS-NAT-8 KS-NAT-19", "out-of-range", func(c *native.CacheState) { c.AttentionLayerNumPerPP[1] = -1 }},
 		{"data-type-unknown", "data type 12", "KS-NAT-8 KS-NAT-18", "out-of-range", func(c *native.CacheState) { c.DataType = 12 }},
 		{"attention-unknown", "attention type 2", "KS-NAT-8 KS-NAT-18", "out-of-range", func(c *native.CacheState) { c.AttentionType = 2 }},
 		{"kv-factor-zero", "kvFactor 0", "KS-NAT-8 KS-NAT-19", "out-of-range", func(c *native.CacheState) { c.KVFactor = 0 }},
@@ -147,7 +151,9 @@ func cachesOfMid(s *set) {
 	v.PartialReuse, v.IndexerFP4, v.RNN = true, true, aRNN()
 	rnn := write("cache-2026mid-rnn", v)
 	s.good(typ, p, "cache-2026mid-rnn", "all of 2026mid: partial reuse, FP4 indexer, recurrent part", "KS-NAT-1 KS-NAT-10", rnn, "ok")
-	v.RNN.ConvSectionLayout = 3
+	v.RNN.SSMDataType = 12
+	s.good(typ, p, "cache-2026mid-rnn-type", "an unknown data type of the recurrent part", "KS-NAT-8 KS-NAT-18", write("cache-2026mid-rnn-type", v), "out-of-range")
+	v.RNN.SSMDataType, v.RNN.ConvSectionLayout = native.Float, 3
 	s.good(typ, p, "cache-2026mid-rnn-layout", "section layout 3", "KS-NAT-8 KS-NAT-18", write("cache-2026mid-rnn-layout", v), "out-of-range")
 	plain := write("cache-2026mid-full", fullCache())
 	s.bad(typ, p, "cache-2026mid-rnn-flag", "a recurrent part is announced and not there", "KS-NAT-2", at(plain, len(plain)-1, 1), "short-input", len(plain))

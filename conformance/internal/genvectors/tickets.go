@@ -92,9 +92,16 @@ func tagged(s *set, opaque []byte) {
 	bad("none", "no byte", nil, "short-input", 0)
 	bad("2", "a byte of 2", []byte{2, 0}, "bad-value", 0)
 	bad("255", "a byte of 255", []byte{255}, "bad-value", 0)
-	bad("cut", "ends inside the header", cut(b, 12), "short-input", 12)
+	bad("cut", "ends inside the header", cut(b, 12), "short-input", 0)
 	bad("magic", "another magic", at(b, 8, '2'), "bad-magic", 1)
 	bad("beyond", "a length beyond the input", cut(b, -1), "bad-length", 9)
+	plain := s.must("tagged-plain")(native.AppendState(nil, native.Mid2026, ctxState()))
+	wrap := func(state []byte) []byte {
+		return join([]byte{0xD7}, []byte("TRTLCTX1"), u32be(uint32(len(state))), state)
+	}
+	s.bad(typ, vectors.V2, "tagged-plain", "a tagged state without a trailer", "KS-TKT-12", wrap(plain), "missing", 13+len(plain))
+	s.bad(typ, vectors.V2, "tagged-crc", "a tagged state whose trailer is refused", "KS-TKT-12 KS-TKT-3",
+		wrap(at(opaque, len(opaque)-1, opaque[len(opaque)-1]^1)), "bad-checksum", 13+len(opaque)-4)
 	s.bad(typ, vectors.V2, "tagged-large", "a length above 16 MiB", "KS-TKT-1 KS-TKT-11", at(b, 9, u32be(16<<20+1)...), "too-large", 9)
 	bad("huge", "a length of 2^32-1", at(b, 9, u32be(math.MaxUint32)...), "too-large", 9)
 }

@@ -1,5 +1,6 @@
 // Command kvmodel works with the models of kvsettle: it explores the worlds that
-// are made of the machines themselves, and measures how fast that goes.
+// are made of the machines themselves, runs TLC on the TLA+ models, and shows that
+// both are the same graph.
 package main
 
 import (
@@ -31,6 +32,13 @@ const usage = `kvmodel checks the protocol's machines.
       --svg DIR, --mermaid DIR        write each counterexample there as a picture
   kvmodel bench [MODEL]               states per second and memory per state
       --size, --workers, --json       as above (default: v1, medium)
+  kvmodel check MODEL... | --all      run TLC; compare with the ledger tla/models.json
+      --size, --workers, --json       as above; several sizes with commas between
+      --junit FILE                    results as JUnit XML
+      --java, --jar, --offline        the tools to use; fetch none
+      --heap N                        Java's heap in MiB (default 2048)
+  kvmodel compare MODEL... | --all    TLC's graph against the Go world's: must be equal
+      flags as for check
 
 exit codes: 0 ok, 1 violated, 2 usage, 3 model unusable or stopped early
 `
@@ -53,6 +61,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exploreCommand(ctx, args[1:], stdout, stderr)
 	case "bench":
 		return benchCommand(ctx, args[1:], stdout, stderr)
+	case "check":
+		return checkCommand(ctx, args[1:], stdout, stderr)
+	case "compare":
+		return compareCommand(ctx, args[1:], stdout, stderr)
 	case "list":
 		return listCommand(args[1:], stdout, stderr)
 	case "help", "-h", "--help":

@@ -67,20 +67,20 @@ BY_DECISION = ("localEvidence", "backendContract", "retentionMs")  # what READY 
 TYPE = {name: n for n, (name, _, _) in MESSAGES.items()}
 
 
-def read_tlvs(data, start, end, table, bits=frozenset()):
-    """Reads TLVs into {number: (value, offset of the TLV, offset of the value)} (KS-CTL-9 to -11, -14, -15)."""
+def read_tlvs(data, start, end, table, bits=frozenset(), allowed=None):
+    """Reads TLVs into {number: (bytes, offset of the TLV, offset of the value)} (KS-CTL-9 to -11, -13, -14). Values come later."""
     r, found = Reader(data, ORDER, start, end), {}
     while r.left():
         at = r.pos
         if r.left() < 8:
             raise Refused("short-input", "TLV header", at, "KS-CTL-9")
         number, flags, length = r.number(2, "TLV type"), r.number(2, "TLV flags"), r.number(4, "TLV length")
+        if flags not in (0, REQUIRED):
+            raise Refused("bad-flags", "TLV flags", at + 2, "KS-CTL-14")
         if length > r.left():
             raise Refused("bad-length", "TLV length", at + 4, "KS-CTL-9")
         tlv = table.get(number)
         if tlv is None or tlv.needs and not bits.intersection(tlv.needs):
-            if flags not in (0, REQUIRED):
-                raise Refused("bad-flags", "TLV flags", at + 2, "KS-CTL-14")
             if flags == REQUIRED:
                 raise Refused("unknown-required", f"TLV {number:#x}", at, "KS-CTL-14")
             r.take(length, "TLV value")
@@ -89,16 +89,27 @@ def read_tlvs(data, start, end, table, bits=frozenset()):
             raise Refused("bad-flags", tlv.name, at + 2, "KS-CTL-10")
         if number in found:
             raise Refused("duplicate", tlv.name, at, "KS-CTL-11")
+        if allowed is not None and tlv.name not in allowed:
+            raise Refused("forbidden", tlv.name, at, "KS-CTL-13")
         if tlv.kind is None:
             value = bytes(r.take(length, tlv.name))
         else:
             if length != tlv.kind.least:
                 raise Refused("bad-length", tlv.name, at + 4, "KS-CTL-9")
-            value = tlv.kind.read(r, tlv.name)
-        if tlv.test and not tlv.test(value, bits):
-            raise Refused("bad-value", tlv.name, at + 8, "KS-CTL-15")
+            value = bytes(r.take(length, tlv.name))
         found[number] = (value, at, at + 8)
     return found
+
+
+def tlv_value(data, number, found, table, bits=frozenset()):
+    """The value of a TLV that was read, checked (KS-CTL-15)."""
+    tlv, (body, _, at) = table[number], found[number]
+    if tlv.kind is None:
+        return body
+    value = tlv.kind.read(Reader(data, ORDER, at, at + len(body)), tlv.name)
+    if tlv.test and not tlv.test(value, bits):
+        raise Refused("bad-value", tlv.name, at, "KS-CTL-15")
+    return value
 
 
 def write_tlvs(values, table):
@@ -109,16 +120,6 @@ def write_tlvs(values, table):
         body = values[number] if kind is None else kind.write(values[number], ORDER, table[number].name)
         out += number.to_bytes(2, ORDER) + REQUIRED.to_bytes(2, ORDER) + len(body).to_bytes(4, ORDER) + body
     return out
-
-
-def _required(name, bits, decision):
-    """The TLVs of a message: those of its row and those by value (KS-CTL-13, KS-CTL-16, KS-REC-3)."""
-    required = list(MESSAGES[TYPE[name]][1])
-    if name == "READY" and decision == NOT_READY:
-        required.append("localEvidence")
-    if name == "READY" and decision == READY and bits & {RECOVERY, QUIESCENCE}:
-        required += ["backendContract", "retentionMs"]
-    return required
 
 
 def decode(data, bits=frozenset(), version=1, expect=None):
@@ -135,50 +136,64 @@ def decode(data, bits=frozenset(), version=1, expect=None):
         raise Refused("bad-magic", "magic", 8, "KS-CTL-1")
     got_version, kind, flags, length = r.number(2, "version"), r.number(2, "type"), r.number(4, "flags"), r.number(4, "payload_length")
     crc, message_id = r.number(4, "payload_crc"), r.number(8, "message_id")
-    if got_version != version and kind != TYPE["OPEN"]:
-        raise Refused("bad-version", "version", 16, "KS-CTL-3")
+    if flags:
+        raise Refused("bad-flags", "flags", 20, "KS-CTL-5")
     if length > MAX_PAYLOAD:
         raise Refused("too-large", "payload_length", 24, "KS-CTL-6")
     if length > r.left():
         raise Refused("bad-length", "payload_length", 24, "KS-CTL-1")
     if length < r.left():
         raise Refused("trailing-bytes", "payload", 40 + length, "KS-CTL-1")
-    if crc != crc32c(data[40:]):
-        raise Refused("bad-checksum", "payload_crc", 28, "KS-CTL-4")
-    if flags:
-        raise Refused("bad-flags", "flags", 20, "KS-CTL-5")
-    if kind not in MESSAGES or MESSAGES[kind][2] not in (None, *bits) or expect not in (None, MESSAGES[kind][0]):
-        raise Refused("bad-type", f"type {kind:#x}", 18, "KS-CTL-8")
     if message_id == 0:
         raise Refused("bad-value", "message_id", 32, "KS-CTL-5")
-    found = read_tlvs(data, 40, len(data), TLVS, bits)
-    return _message(data, MESSAGES[kind][0], got_version, message_id, found, bits)
+    if crc != crc32c(data[40:]):
+        raise Refused("bad-checksum", "payload_crc", 28, "KS-CTL-4")
+    if kind not in MESSAGES or MESSAGES[kind][2] not in (None, *bits) or expect not in (None, MESSAGES[kind][0]):
+        raise Refused("bad-type", f"type {kind:#x}", 18, "KS-CTL-8")
+    if got_version != version and kind != TYPE["OPEN"]:
+        raise Refused("bad-version", "version", 16, "KS-CTL-3")
+    name, own = MESSAGES[kind][:2]
+    found = read_tlvs(data, 40, len(data), TLVS, bits, own + BY_DECISION if name == "READY" else own)
+    return {"type": name, "version": got_version, "messageId": message_id, **_message(data, name, own, found, bits)}
 
 
-def _message(data, name, version, message_id, found, bits):
-    values = {TLVS[n].name: v for n, (v, _, _) in found.items()}
-    required, own = _required(name, bits, values.get("readyDecision")), MESSAGES[TYPE[name]][1]
-    decision = found[NUMBER["readyDecision"]][2] if "readyDecision" in values else None
-    for need in required:
-        if need not in values:  # at the end of the payload, or at the value that requires it
-            raise Refused("missing", need, len(data) if need in own else decision, "KS-CTL-13")
-    for number, (_, at, _) in found.items():
-        if TLVS[number].name not in required:  # at its TLV, or at the value that forbids it
-            raise Refused("forbidden", TLVS[number].name, decision if TLVS[number].name in BY_DECISION and decision else at, "KS-CTL-13")
-    _meaning(values, name, lambda tlv: found[NUMBER[tlv]][2])
+def _message(data, name, own, found, bits):
+    """Missing TLVs, then values: the key first, READY by its decision, then the rest."""
+    for number in sorted(NUMBER[n] for n in own):
+        if number not in found:
+            raise Refused("missing", TLVS[number].name, len(data), "KS-CTL-13")
+    values = {"key": tlv_value(data, NUMBER["key"], found, TLVS, bits)}
+    if name == "READY":
+        _ready(data, values, found, bits)
+    for number in sorted(found):
+        values.setdefault(TLVS[number].name, None)
+        if values[TLVS[number].name] is None:
+            values[TLVS[number].name] = tlv_value(data, number, found, TLVS, bits)
+    if name == "DATA_COMPLETE":
+        for test, item in ((values["chunkCount"] == 0, "chunkCount"), (values["chunkIndex"] >= values["chunkCount"], "chunkIndex")):
+            if test:
+                raise Refused("bad-value", item, found[NUMBER[item]][2], "KS-REC-4")
     if name == "OPEN":  # KS-CTL-18: walked before anything is done with it
         at = found[NUMBER["requestHex"]][2]
         body = Reader(data, native.ORDER, at, at + len(values["requestHex"]))
         native.REQUEST.read(body, "request")
         body.done("request")
-    return {"type": name, "version": version, "messageId": message_id, **values}
+    return values
 
 
-def _meaning(v, name, place):
-    if name == "READY" and v["readyDecision"] == NOT_READY and v["localEvidence"] not in (NOT_STARTED, LOCAL_UNKNOWN):
-        raise Refused("bad-value", "localEvidence", place("readyDecision"), "KS-CTL-16")
-    if name == "DATA_COMPLETE" and v["chunkIndex"] >= v["chunkCount"]:
-        raise Refused("bad-value", "chunkIndex", place("chunkIndex"), "KS-REC-4")
+def _ready(data, values, found, bits):
+    """What READY carries or not by its decision (KS-CTL-16, KS-REC-3)."""
+    decision = values["readyDecision"] = tlv_value(data, NUMBER["readyDecision"], found, TLVS, bits)
+    wanted = {"localEvidence": decision == NOT_READY}
+    wanted["backendContract"] = wanted["retentionMs"] = decision == READY and bool(bits & {RECOVERY, QUIESCENCE})
+    for item in BY_DECISION:
+        there, req = NUMBER[item] in found, "KS-CTL-16" if item == "localEvidence" else "KS-REC-3"
+        if there and not wanted[item]:
+            raise Refused("forbidden", item, found[NUMBER[item]][1], req)
+        if wanted[item] and not there:
+            raise Refused("missing", item, len(data), req)
+        if there and item == "localEvidence" and found[NUMBER[item]][0][0] not in (NOT_STARTED, LOCAL_UNKNOWN):
+            raise Refused("bad-value", item, found[NUMBER[item]][2], req)
 
 
 def encode(message, bits=frozenset()):

@@ -11,7 +11,7 @@ from . import jsontext
 from .wire import Refused
 
 MAX_TEXT, MAX_STATE = 22369624, 16777216
-MAX_TOKENS, MAX_HASH_IDS = 1024, 4096
+MAX_TOKENS, MAX_HASH_IDS, MAX_BODY = 1024, 4096, 25165824
 
 
 def _refused(code, item, v):
@@ -28,10 +28,17 @@ def integer(low, high):
     return read
 
 
-def text(v, item):
-    if v.kind != "string":
-        raise _refused("bad-encoding", item, v)
-    return v.value
+def text_of(most):
+    def read(v, item):
+        if v.kind != "string":
+            raise _refused("bad-encoding", item, v)
+        if v.end - v.at - 2 > most:
+            raise Refused("too-large", item, v.at, "KS-HTTP-15")
+        return v.value
+    return read
+
+
+text = text_of(65536)
 
 
 def list_of(read_one, most):
@@ -51,11 +58,6 @@ def endpoint(v, item):
     return ([text(e, item) for e in v.value] or [None])[0]
 
 
-def base64_text(v, item):
-    read_base64(text(v, item))
-    return v.value
-
-
 ID = SIZE = integer(0, 2**64 - 1)
 SIGNED = integer(-2**63, 2**63 - 1)
 TOKENS = list_of(SIGNED, MAX_TOKENS)
@@ -71,16 +73,20 @@ class Body:
         if v.kind != "object":
             raise _refused("bad-encoding", item, v)
         out = dict.fromkeys(self.fields)
-        for name, (at, member) in v.value.items():
+        seen = set()
+        for name, at, member in v.value:
             if name not in self.fields:
                 continue  # unknown fields are ignored
+            if name in seen:
+                raise Refused("duplicate", name, at, "KS-HTTP-4")
+            seen.add(name)
             read, required = self.fields[name]
             if member.kind != "null":
                 out[name] = read(member, name)
             elif required:
                 raise Refused("missing", name, at, "KS-HTTP-4")
         for name, (_, required) in self.fields.items():
-            if required and name not in v.value:
+            if required and name not in seen:
                 raise Refused("missing", name, v.end, "KS-HTTP-4")
         return out
 
@@ -91,7 +97,7 @@ class Body:
 
 PARAMS = Body(
     ("request_type", text, True), ("first_gen_tokens", TOKENS, False), ("ctx_request_id", ID, False),
-    ("encoded_opaque_state", base64_text, False), ("draft_tokens", TOKENS, False), ("disagg_request_id", ID, False),
+    ("encoded_opaque_state", text_of(MAX_TEXT), False), ("draft_tokens", TOKENS, False), ("disagg_request_id", ID, False),
     ("ctx_dp_rank", SIGNED, False), ("ctx_info_endpoint", endpoint, False))
 HANDOVER = Body(
     ("request_id", ID, True), ("disaggregated_params", PARAMS, True),
@@ -102,7 +108,9 @@ ERROR = Body(("error", Body(("code", text, True), ("message", text, True), ("req
 
 
 def read(body, data):
-    """Reads a body (KS-HTTP-4)."""
+    """Reads a body (KS-HTTP-4, KS-HTTP-15)."""
+    if len(data) > MAX_BODY:
+        raise Refused("too-large", "body", 0, "KS-HTTP-15")
     return body(jsontext.parse(data), "body")
 
 
@@ -150,6 +158,6 @@ def verify(key, params, header):
     want = sign(key, params)
     if want is None:
         return None
-    if not key or not header or not re.fullmatch(r"sha256=[0-9a-f]{64}", header) or not hmac.compare_digest(header, want):
+    if not key or not header or not re.fullmatch(r"sha256=[0-9a-fA-F]{64}", header) or not hmac.compare_digest(header.lower(), want):
         raise Refused("bad-signature", "x-trtllm-disagg-auth", None, "KS-HTTP-3")
     return canonical(params)

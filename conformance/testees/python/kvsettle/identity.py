@@ -7,7 +7,7 @@ from .wire import Raw, Reader, Refused, Struct, U8, U16, U32, U64
 ORDER = "big"
 CTX_TO_GEN = 1
 NO_RANK = 0xFFFFFFFF
-MAX_NAME = 4096
+MAX_NAME, MAX_RANKS, MAX_EDGES = 4096, 4096, 65536
 
 
 def nonzero(v):
@@ -35,9 +35,9 @@ KEY = Struct(
 def _read(kind, data, item):
     r = Reader(data, ORDER)
     r.fixed(kind.least, item)
-    v = kind.read(r, item)
-    r.done(item)
-    return v
+    if r.left() > kind.least:  # the size comes before any value
+        raise Refused("trailing-bytes", item, kind.least, "KS-RSN-5")
+    return kind.read(r, item)
 
 
 def read_ticket(data):
@@ -64,14 +64,16 @@ def topology_bytes(t):
     out += U16.write(t["version"], ORDER, "version") + U64.write(t["capabilities"], ORDER, "capabilities") + U64.write(t["abi"], ORDER, "abi")
     for part in ("sources", "destinations", "edges"):
         if not t[part]:
-            raise Refused("bad-count", part, None, "KS-ID-14")
+            raise Refused("bad-count", part, None, "KS-ID-19")
+        if len(t[part]) > (MAX_EDGES if part == "edges" else MAX_RANKS):
+            raise Refused("too-large", part, None, "KS-ID-19")
     for side in ("sources", "destinations"):
         out += U32.write(len(t[side]), ORDER, side)
         for name, epoch in t[side]:
             if epoch == 0 or not name:
                 raise Refused("bad-value", "name or epoch", None, "KS-ID-14")
             if len(name) > MAX_NAME:
-                raise Refused("too-large", "name", None, "KS-ID-14")
+                raise Refused("too-large", "name", None, "KS-ID-19")
             out += U32.write(len(name), ORDER, "name length") + name + U64.write(epoch, ORDER, "epoch")
     edges = t["edges"]
     for a, b in zip(edges, edges[1:]):

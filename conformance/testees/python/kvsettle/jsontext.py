@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .wire import Refused
 
-MAX_DEPTH = 32
+MAX_DEPTH, MAX_NAME = 32, 65536
 NUMBER = re.compile(rb"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 SPACE = b" \t\r\n"
 ESCAPES = {b'"': '"', b"\\": "\\", b"/": "/", b"b": "\b", b"f": "\f", b"n": "\n", b"r": "\r", b"t": "\t"}
@@ -16,7 +16,7 @@ class Value:
     kind: str  # object, list, string, number, bool, null
     at: int  # first byte
     end: int  # byte after the last
-    value: object  # object: {name: (offset of the name, Value)}; list: [Value]; number: its text as bytes
+    value: object  # object: [(name, offset of the name, Value)]; list: [Value]; number: its text as bytes
 
 
 def parse(data):
@@ -63,14 +63,14 @@ class _Text:
         return Value(kind, at, self.pos, v)
 
     def object(self, depth):
-        out = {}
+        out = []
         for _ in self.items(b"}"):
             self.space()
             at, name = self.pos, self.string()
-            if name in out:
-                raise self.wrong(at, "duplicate")
+            if self.pos - at - 2 > MAX_NAME:
+                raise self.wrong(at, "too-large")
             self.expect(b":")
-            out[name] = at, self.value(depth + 1)
+            out.append((name, at, self.value(depth + 1)))
         return out
 
     def list(self, depth):
@@ -104,14 +104,15 @@ class _Text:
     def string(self):
         if self.peek() != b'"':
             raise self.wrong()
+        start = self.pos  # a text that is wrong as a text is refused at its quote
         self.pos += 1
         out = []
         while True:
             run = re.compile(rb'[^"\\\x00-\x1f]*').match(self.data, self.pos).group()
             try:
                 out.append(run.decode("utf-8"))
-            except UnicodeDecodeError as e:
-                raise self.wrong(self.pos + e.start) from None
+            except UnicodeDecodeError:
+                raise self.wrong(start) from None
             self.pos += len(run)
             c = self.peek()
             if c == b'"':
@@ -119,26 +120,24 @@ class _Text:
                 return "".join(out)
             if c != b"\\":
                 raise self.wrong()
-            out.append(self.escape())
+            out.append(self.escape(start))
 
-    def escape(self):
+    def escape(self, start):
         c = self.data[self.pos + 1:self.pos + 2]
         if c in ESCAPES:
             self.pos += 2
             return ESCAPES[c]
-        unit = self.unit()
+        unit = self.unit(start)
         if not 0xD800 <= unit <= 0xDFFF:
             return chr(unit)
-        if unit > 0xDBFF or self.peek() != b"\\":
-            raise self.wrong(self.pos + 1)  # the vectors count the byte that is no second half as read
-        low = self.unit()
-        if not 0xDC00 <= low <= 0xDFFF:
-            raise self.wrong()
+        low = self.unit(start)
+        if unit > 0xDBFF or not 0xDC00 <= low <= 0xDFFF:
+            raise self.wrong(start)
         return chr(0x10000 + (unit - 0xD800 << 10) + (low - 0xDC00))
 
-    def unit(self):
+    def unit(self, start):
         m = re.compile(rb"\\u([0-9A-Fa-f]{4})").match(self.data, self.pos)
         if not m:
-            raise self.wrong()
+            raise self.wrong(start)
         self.pos = m.end()
         return int(m.group(1), 16)

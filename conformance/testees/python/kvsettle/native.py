@@ -144,12 +144,9 @@ def _need(ok, item, req, code="out-of-range"):
         raise Refused(code, item, None, req)
 
 
-def _address(text):
-    _need(text.count(b":") == 1, "address", "KS-NAT-21")
-
-
-def _agent(v, *_):
-    _address(v["connectionInfo"])
+def check_address(text):
+    """For the NIXL backend only; no part of validate (KS-NAT-21)."""
+    _need(text.count(b":") == 1, "address", "KS-NAT-21", "bad-value")
 
 
 def _comm(v, *_):
@@ -157,20 +154,30 @@ def _comm(v, *_):
     _need(0 <= v["selfIdx"] < len(v[name]), "selfIdx", "KS-NAT-13")
     for entry in v[name]:
         if name == "agents":
-            _agent(entry)
+            _need(entry["agentName"], "agentName", "KS-NAT-24")
         if name == "mpiRanks":
             _need(entry >= 0, "MPI rank", "KS-NAT-13")
 
 
+def _per_pp(layers, cache, name):
+    _need(len(layers) in (0, cache["pipelineParallelism"]), name, "KS-NAT-19", "bad-count")
+    _need(all(n >= 0 for n in layers), name, "KS-NAT-19")
+
+
 def _cache_state(v, *_):
     _need(all(n >= 0 for n in v["nbKvHeadsPerLayer"]), "nbKvHeadsPerLayer", "KS-NAT-19")
-    for name in ("sizePerHead", "tokensPerBlock", "tensorParallelism", "pipelineParallelism", "contextParallelism", "kvFactor"):
+    for name in ("sizePerHead", "tokensPerBlock", "tensorParallelism", "pipelineParallelism", "contextParallelism", "dpSize"):
         _need(v[name] >= 1, name, "KS-NAT-19")
+    _need(v["kvFactor"] in (1, 2), "kvFactor", "KS-NAT-19")
+    for name in ("indexerDimPerHead", "indexerKCacheQuantBlockSize"):
+        _need(v[name] >= 0, name, "KS-NAT-19")
     _need(0 <= v["dpRank"] < v["dpSize"], "dpRank", "KS-NAT-19")
-    _need(len(v["attentionLayerNumPerPP"]) in (0, v["pipelineParallelism"]), "attentionLayerNumPerPP", "KS-NAT-19", "bad-count")
+    _per_pp(v["attentionLayerNumPerPP"], v, "attentionLayerNumPerPP")
     _need(0 <= v["dataType"] <= 11, "dataType", "KS-NAT-18")
     _need(v["attentionType"] <= 1, "attentionType", "KS-NAT-18")
     if v.get("rnn"):
+        _per_pp(v["rnn"]["layerNumPerPP"], v, "layerNumPerPP")
+        _need(all(n >= 0 for name, n in v["rnn"].items() if name != "layerNumPerPP"), "rnn", "KS-NAT-19")
         _need(0 <= v["rnn"]["convSectionLayout"] <= 2, "convSectionLayout", "KS-NAT-18")
         _need(0 <= v["rnn"]["convStateDataType"] <= 11, "convStateDataType", "KS-NAT-18")
         _need(0 <= v["rnn"]["ssmStateDataType"] <= 11, "ssmStateDataType", "KS-NAT-18")
@@ -199,15 +206,15 @@ def _request_info(v, *_):
 
 
 def _request(v, counterparts, _):
-    _address(v["address"])
+    _need(v["agentName"], "agentName", "KS-NAT-24")
     _request_info(v["requestInfo"])
-    _need(v["bufferDescs"], "bufferDescs", "KS-V1-14", "missing")
+    _need(v["bufferDescs"], "bufferDescs", "KS-NAT-23", "missing")
     for m in v["bufferDescs"]:
         _memory(m)
     _need(v["validConnectionIdx"] >= 0 and (counterparts is None or v["validConnectionIdx"] < counterparts), "validConnectionIdx", "KS-NAT-13")
     _need(all(k <= 2 for k in v["bufferKinds"]), "bufferKinds", "KS-NAT-18")
-    _need(len(v["bufferKinds"]) == len(v["bufferDescs"]), "bufferKinds", "KS-V1-14", "bad-count")
-    _need(len(set(v["bufferKinds"])) == len(v["bufferKinds"]), "bufferKinds", "KS-V1-14", "duplicate")
+    _need(len(v["bufferKinds"]) == len(v["bufferDescs"]), "bufferKinds", "KS-NAT-23", "bad-count")
+    _need(len(set(v["bufferKinds"])) == len(v["bufferKinds"]), "bufferKinds", "KS-NAT-23", "duplicate")
 
 
 def _notification(v, counterparts, fixed):
@@ -219,7 +226,7 @@ def _notification(v, counterparts, fixed):
 
 
 _VALIDATE = {
-    "AgentState": _agent, "CommState": _comm, "CacheState": _cache_state, "DataTransceiverState": _trans_state,
+    "AgentState": lambda *_: None, "CommState": _comm, "CacheState": _cache_state, "DataTransceiverState": _trans_state,
     "ContextPhaseParams": _params, "MemoryDesc": _memory, "BlockKey": lambda *_: None, "RequestInfo": _request_info,
     "RequestBody": _request, "NotificationInfo": _notification}
 

@@ -1,7 +1,7 @@
 """Ticket trailer of an opaque state, and the tagged state of positional streams (chapter 09)."""
 
 from . import identity, native
-from .control import Tlv, read_tlvs, write_tlvs
+from .control import Tlv, read_tlvs, tlv_value, write_tlvs
 from .identity import nonzero
 from .wire import Reader, Refused, U8, U64, crc32c
 
@@ -9,7 +9,7 @@ ORDER = "big"
 MAGIC = b"TRTLCTX1"
 FOOTER = 20
 MAX_STATE, MAX_PAYLOAD = 16777216, 4096
-TAG = 0xD7
+TAG, TAG_HEADER = 0xD7, 13
 ABI_PROFILES = {1: "2026mid"}
 
 
@@ -48,21 +48,25 @@ def read_trailer(data):
     start = foot - length
     if crc != crc32c(data[start:foot]):
         raise Refused("bad-checksum", "payload_crc", foot + 16, "KS-TKT-3")
-    found = read_tlvs(data, start, foot, TLVS)
-    for number, tlv in TLVS.items():
-        if number not in found:
-            raise Refused("missing", tlv.name, foot, "KS-TKT-4")
-    v = {TLVS[n].name: value for n, (value, _, _) in found.items()}
+    v, found = _values(data, start, foot)
     if v["serializationAbiId"] not in ABI_PROFILES:
         raise Refused("bad-version", "serializationAbiId", found[6][2], "KS-TKT-5")
     return {"ticket": {n: v[n] for n in TICKET_NAMES}, "requiredCapabilities": v["requiredCapabilities"],
             "serializationAbiId": v["serializationAbiId"]}, start
 
 
+def _values(data, start, foot):
+    found = read_tlvs(data, start, foot, TLVS)
+    for number, tlv in TLVS.items():
+        if number not in found:
+            raise Refused("missing", tlv.name, foot, "KS-TKT-4")
+    return {tlv.name: tlv_value(data, number, found, TLVS) for number, tlv in TLVS.items()}, found
+
+
 def write_trailer(trailer):
     values = {**trailer["ticket"], "requiredCapabilities": trailer["requiredCapabilities"], "serializationAbiId": trailer["serializationAbiId"]}
     body = write_tlvs({n: values[t.name] for n, t in TLVS.items()}, TLVS)
-    read_tlvs(body, 0, len(body), TLVS)
+    _values(body, 0, len(body))
     return body + MAGIC + (1).to_bytes(2, ORDER) + bytes(2) + len(body).to_bytes(4, ORDER) + crc32c(body).to_bytes(4, ORDER)
 
 
@@ -92,7 +96,8 @@ def read_tagged(data):
         return None, data
     if tag != TAG:
         raise Refused("bad-value", "tag", 0, "KS-TKT-11")
-    r.fixed(12, "header")
+    if len(data) < TAG_HEADER:
+        raise Refused("short-input", "header", 0, "KS-TKT-11")
     if r.take(8, "magic") != MAGIC:
         raise Refused("bad-magic", "magic", 1, "KS-TKT-11")
     length = r.number(4, "length")
@@ -100,10 +105,23 @@ def read_tagged(data):
         raise Refused("too-large", "length", 9, "KS-TKT-1")
     if length > r.left():
         raise Refused("bad-length", "length", 9, "KS-TKT-11")
-    return r.take(length, "opaque state"), data[r.pos:]
+    at, opaque = r.pos, r.take(length, "opaque state")
+    _with_trailer(opaque, at)
+    return opaque, data[r.pos:]
+
+
+def _with_trailer(opaque, at):
+    """Refuses what keeps its old encoding, and a broken trailer at its place in the stream (KS-TKT-12)."""
+    try:
+        trailer, _ = read_trailer(opaque)
+    except Refused as e:
+        raise Refused(e.code, e.item, None if e.offset is None else e.offset + at, e.req) from None
+    if trailer is None:
+        raise Refused("missing", "trailer", at + len(opaque), "KS-TKT-12")
 
 
 def write_tagged(opaque):
+    _with_trailer(opaque, 0)
     if len(opaque) > MAX_STATE:
         raise Refused("too-large", "opaque state", None, "KS-TKT-1")
     return bytes([TAG]) + MAGIC + len(opaque).to_bytes(4, ORDER) + opaque

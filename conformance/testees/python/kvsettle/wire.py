@@ -33,9 +33,9 @@ class Reader:
         return int.from_bytes(self.take(size, item), self.order, signed=signed)
 
     def fixed(self, n, item):
-        """Refuses a format of fixed size that is cut; it is one item, so its end is where it is refused."""
+        """Refuses a block of fixed size that is cut, at its start (KS-RSN-4)."""
         if n > self.left():
-            raise Refused("short-input", item, self.end, "KS-NAT-2")
+            raise Refused("short-input", item, self.pos, "KS-NAT-2")
 
     def done(self, item):
         if self.left():
