@@ -640,29 +640,32 @@ Next ==
   \/ Drop
   \/ Duplicate
 
-(* Deadlines, local work, delivery and the rules of the processes themselves   *)
-(* happen when they stay possible. Faults, users and the adaptor's writes need *)
-(* not: a write may take for ever, and the deadlines must do.                  *)
-Fairness ==
-  /\ WF_vars(GenImport)
-  /\ WF_vars(RequestSent)
-  /\ WF_vars(DeliverRequest)
-  /\ WF_vars(DeliverReady)
-  /\ WF_vars(DeliverReject)
-  /\ WF_vars(DeliverSync)
-  /\ WF_vars(ScatterDone)
-  /\ WF_vars(GenAdmissionDeadline)
-  /\ WF_vars(GenRequestDeadline)
-  /\ WF_vars(GenControlDeadline)
-  /\ WF_vars(CtxAdmissionDeadline)
-  /\ WF_vars(CtxContextDeadline)
-  /\ WF_vars(CtxRequestDeadline)
-  /\ WF_vars(CtxControlDeadline)
-  /\ WF_vars(TagAges)
-  /\ WF_vars(GenAbort)
-  /\ WF_vars(GenExit)
-  /\ WF_vars(CtxAbort)
-  /\ WF_vars(CtxExit)
+(* What is due happens if something due stays possible: deadlines, local work,  *)
+(* delivery and the rules of the processes themselves. Faults, users and the   *)
+(* adaptor's writes need not happen: a write may take for ever, and the        *)
+(* deadlines must do. Nothing says which of several due things comes first.    *)
+Due ==
+  \/ GenImport
+  \/ RequestSent
+  \/ DeliverRequest
+  \/ DeliverReady
+  \/ DeliverReject
+  \/ DeliverSync
+  \/ ScatterDone
+  \/ GenAdmissionDeadline
+  \/ GenRequestDeadline
+  \/ GenControlDeadline
+  \/ CtxAdmissionDeadline
+  \/ CtxContextDeadline
+  \/ CtxRequestDeadline
+  \/ CtxControlDeadline
+  \/ TagAges
+  \/ GenAbort
+  \/ GenExit
+  \/ CtxAbort
+  \/ CtxExit
+
+Fairness == WF_vars(Due)
 
 Spec ==
   /\ Init

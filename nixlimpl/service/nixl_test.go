@@ -138,3 +138,64 @@ func TestQuarantineOffCorrupts(t *testing.T) {
 		})
 	}
 }
+
+// A stranger over the real library: garbage, another's name, broken and foreign
+// metadata. Each is refused with its reason, and the honest peer is served.
+func TestNIXLStranger(t *testing.T) {
+	p := newPair(t, nixlConfig(t, negotiate.On), nixlConfig(t, negotiate.On))
+	name, _, err := describe(NewBase(), negotiate.On)
+	require.NoError(t, err)
+	got := make(chan native.Notification, 16)
+	r, err := nixl.Open(nixl.Config{Name: name}, func(ev transport.Event) {
+		if n, err := native.DecodeNotification(ev.Payload); ev.Kind == transport.Notice && err == nil {
+			got <- n
+		}
+	})
+	require.NoError(t, err)
+	defer r.Close()
+	region, err := r.Register(1<<20, true)
+	require.NoError(t, err)
+	require.NoError(t, r.AddPeer(p.ctx.Name(), p.ctx.Address(), nil))
+	good, err := r.Metadata()
+	require.NoError(t, err)
+	foreign, err := p.gen.agent.Metadata()
+	require.NoError(t, err)
+	say := func(as string, metadata []byte) {
+		t.Helper()
+		msg, err := native.AppendRequest(nil, native.RequestAndBufferInfo{AgentName: as, Address: r.Address(),
+			Info: native.RequestInfo{RequestID: 77, State: native.DataTransceiverState{
+				Comm:  &native.CommState{Kind: native.CommAgent, Agents: []native.AgentState{{Name: as, ConnInfo: r.Address()}}},
+				Cache: cacheState(testGeometry(t))}},
+			Buffers: []native.MemoryDesc{{Addr: region.Addr, Len: 1 << 20}}, Kinds: []native.BufferKind{native.KV},
+			HasMetadata: len(metadata) > 0, Metadata: metadata})
+		require.NoError(t, err)
+		require.NoError(t, r.Notify(p.ctx.Name(), msg))
+	}
+	refused := func(reason string, n uint64) {
+		t.Helper()
+		require.Eventually(t, func() bool { return state(t, p.ctx.State).Counters["refused_"+reason] == n }, 10*time.Second, time.Millisecond, reason)
+	}
+	require.NoError(t, r.Notify(p.ctx.Name(), []byte("hello")))
+	require.NoError(t, r.Notify(p.ctx.Name(), nil))
+	refused("malformed-notification", 2)
+	say(p.gen.Name(), good)
+	refused("sender-mismatch", 1)
+	say(name, good[:len(good)-1])
+	say(name, foreign)
+	say(name, []byte("garbage"))
+	refused("bad-metadata", 3)
+	// The same stranger with its true metadata is answered: that id was never published.
+	say(name, good)
+	select {
+	case n := <-got:
+		require.Equal(t, native.KindReady, n.Kind)
+		require.False(t, n.Ready.Ready)
+	case <-time.After(10 * time.Second):
+		t.Fatal("no answer")
+	}
+	refused("unknown-context", 1)
+	o := p.run(t, ask(9000, 1000, 4, 5))
+	require.Equal(t, sm.Completed, o.Disposition, o.Message)
+	p.allFree(t)
+	spec.Covers(t, "KS-BACK-13", "KS-BACK-14", "KS-V1-34")
+}

@@ -193,3 +193,12 @@ func itoa(n int) []byte {
 	}
 	return append(itoa(n/10), byte('0'+n%10))
 }
+
+// collect makes a slice of its own from a read-only table.
+func collect[T any](n int, at func(int) T) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = at(i)
+	}
+	return out
+}

@@ -283,7 +283,7 @@ func V1(cfg V1Config) (*Model[V1State], error) {
 	}
 	m := &Model[V1State]{
 		Name: "v1", Size: cfg.Size, Bounds: cfg.bounds(), Actors: []string{"router", "GEN 1", "GEN 2", "network", "CTX 1", "CTX 2"},
-		Actions: v1Actions[:], Next: w.next, Invariants: w.invariants(), Settled: w.settled, Canon: w.canon, Leaves: v1Leaves[:],
+		Actions: collect(len(v1Actions), func(i int) Info { return v1Actions[i] }), Next: w.next, Invariants: w.invariants(), Settled: w.settled, Canon: w.canon, Leaves: collect(len(v1Leaves), func(i int) string { return v1Leaves[i] }),
 	}
 	for i := range cfg.Cases {
 		m.Init = append(m.Init, w.first(i))

@@ -190,7 +190,7 @@ func V2(cfg V2Config) (*Model[V2State], error) {
 	w := &v2World{cfg: cfg, pool: pool}
 	m := &Model[V2State]{
 		Name: cfg.Name, Size: cfg.Size, Bounds: cfg.bounds(), Actors: []string{"router", "GEN", "GEN 1", "GEN 2", "network", "CTX 1", "CTX 2", "CTX"},
-		Actions: v2Actions[:], Rows: v2Rows(), Next: w.next, Invariants: w.invariants(), Settled: w.settled, Canon: w.canon, Leaves: v2Leaves[:],
+		Actions: collect(len(v2Actions), func(i int) Info { return v2Actions[i] }), Rows: v2Rows(), Next: w.next, Invariants: w.invariants(), Settled: w.settled, Canon: w.canon, Leaves: collect(len(v2Leaves), func(i int) string { return v2Leaves[i] }),
 	}
 	for i := range cfg.Cases {
 		m.Init = append(m.Init, w.first(i))

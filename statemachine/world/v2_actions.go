@@ -34,12 +34,10 @@ const (
 	v2CtxRoundMissing
 	v2CtxVerdict
 	v2CtxBarrier
-	v2CtxBarrierFails
 	v2GenRound
 	v2GenRoundMissing
 	v2GenVerdict
 	v2GenBarrier
-	v2GenBarrierFails
 	v2BarrierBroken
 	v2Post
 	v2WriteEnds
@@ -114,12 +112,10 @@ var v2Actions = [...]Info{
 	v2CtxRoundMissing:      {Name: "CtxRoundMissing", From: "CTX", To: "CTX", Args: []string{"absent"}},
 	v2CtxVerdict:           {Name: "CtxVerdict", Fair: true, From: "CTX", To: "CTX {ctx}", Args: []string{"ctx"}},
 	v2CtxBarrier:           {Name: "CtxBarrier", Fair: true, From: "CTX", To: "CTX {ctx}", Args: []string{"ctx"}},
-	v2CtxBarrierFails:      {Name: "CtxBarrierFails", Fair: true, From: "CTX", To: "CTX"},
 	v2GenRound:             {Name: "GenRound", Fair: true, From: "GEN", To: "GEN"},
 	v2GenRoundMissing:      {Name: "GenRoundMissing", From: "GEN", To: "GEN", Args: []string{"absent"}},
 	v2GenVerdict:           {Name: "GenVerdict", Fair: true, From: "GEN", To: "GEN {gen}", Args: []string{"gen"}},
 	v2GenBarrier:           {Name: "GenBarrier", Fair: true, From: "GEN", To: "GEN {gen}", Args: []string{"gen"}},
-	v2GenBarrierFails:      {Name: "GenBarrierFails", Fair: true, From: "GEN", To: "GEN"},
 	v2BarrierBroken:        {Name: "BarrierBroken", From: "CTX", To: "GEN", Args: []string{"side=CTX|GEN"}},
 	v2Post:                 {Name: "Post", Fair: true, From: "CTX {ctx}", To: "GEN {gen}", Args: []string{"ctx", "gen", "chunk"}},
 	v2WriteEnds:            {Name: "WriteEnds", Fair: true, From: "GEN {gen}", To: "CTX {ctx}", Args: []string{"ctx", "gen", "chunk"}},

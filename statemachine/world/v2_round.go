@@ -78,23 +78,15 @@ func (w *v2World) nextCtxRound(s *V2State, out *Out[V2State]) {
 			}
 		}
 	}
-	if fails, fault := w.barrierFails(r, c.Ctxs, s.Left.RoundFails); fails {
+	if s.Left.RoundFails > 0 && r.Passing == 1<<c.Ctxs-1 {
 		n := out.From(s)
 		n.Harmed = true
-		if fault {
-			n.Left.RoundFails--
-		}
-		for k := range c.Ctxs {
-			if r.Installed>>k&1 != 0 {
-				w.ctxStep(out, n, k, ctx.ParentInput{Kind: ctx.OnRound, Verdict: missed})
-			}
-		}
+		n.Left.RoundFails--
 		n.CtxRound = v2Round{}
-		if fault {
-			out.Emit(v2BarrierBroken, 0)
-		} else {
-			out.Emit(v2CtxBarrierFails)
+		for k := range c.Ctxs {
+			w.ctxStep(out, n, k, ctx.ParentInput{Kind: ctx.OnRound, Verdict: missed})
 		}
+		out.Emit(v2BarrierBroken, 0)
 	}
 }
 
@@ -139,8 +131,8 @@ func (w *v2World) holdCtx(out *Out[V2State], n *V2State, absent uint8) {
 }
 
 // endVerdicts goes on when every rank has heard the verdict: to the barrier if all
-// installed, to the end of the round if none did. If only some did, they wait in the
-// barrier for its deadline.
+// installed, to the end of the round if none did. Should only some install, this
+// world hangs, and the explorer says so.
 func (w *v2World) endVerdicts(r *v2Round, ranks int) {
 	all := uint8(1)<<ranks - 1
 	switch {
@@ -156,19 +148,6 @@ func (w *v2World) endBarrier(r *v2Round) {
 	if r.Passing == 0 && r.Installed == 0 && r.Verdicts == 0 {
 		*r = v2Round{}
 	}
-}
-
-// barrierFails says whether the barrier's deadline can pass: because some rank did
-// not install, or as a fault before anybody passed.
-func (w *v2World) barrierFails(r *v2Round, ranks int, left uint8) (fails, fault bool) {
-	all := uint8(1)<<ranks - 1
-	if r.Verdicts != 0 || r.Installed == 0 {
-		return false, false
-	}
-	if r.Passing == 0 {
-		return r.Installed != all, false
-	}
-	return r.Passing == all && left > 0, true
 }
 
 func (w *v2World) nextGenRound(s *V2State, out *Out[V2State]) {
@@ -235,23 +214,15 @@ func (w *v2World) nextGenRound(s *V2State, out *Out[V2State]) {
 			}
 		}
 	}
-	if fails, fault := w.barrierFails(r, c.Gens, s.Left.RoundFails); fails {
+	if s.Left.RoundFails > 0 && r.Passing == 1<<c.Gens-1 {
 		n := out.From(s)
 		n.Harmed = true
-		if fault {
-			n.Left.RoundFails--
-		}
-		for g := range c.Gens {
-			if r.Installed>>g&1 != 0 {
-				w.genStep(out, n, g, gen.ParentInput{Kind: gen.OnRound, Verdict: missed})
-			}
-		}
+		n.Left.RoundFails--
 		n.GenRound = v2Round{}
-		if fault {
-			out.Emit(v2BarrierBroken, 1)
-		} else {
-			out.Emit(v2GenBarrierFails)
+		for g := range c.Gens {
+			w.genStep(out, n, g, gen.ParentInput{Kind: gen.OnRound, Verdict: missed})
 		}
+		out.Emit(v2BarrierBroken, 1)
 	}
 }
 
@@ -338,7 +309,7 @@ func (w *v2World) calm(s *V2State) bool {
 		}
 		for g := range c.Gens {
 			x := &s.Edge[k][g]
-			if x.Active != 0 || x.Seal || x.Open && int(x.Made) < c.Chunks || p.Edge(uint8(g)) == ctx.EdgeBound {
+			if x.Active != 0 || x.Seal || x.Open && int(x.Made) < c.Chunks || p.State() == ctx.ParentBound && p.Edge(uint8(g)) == ctx.EdgeBound {
 				return false
 			}
 		}

@@ -80,15 +80,14 @@ func V2Size(name, size string) (V2Config, bool) {
 	return V2Config{Name: name, Size: size, Cases: b.cases}, ok
 }
 
-// every is one of each fault that a model with a network must have.
-func every(retries uint8) V2Faults {
-	return V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1, Retries: retries}
-}
-
 // odd is one of each fault that is neither the network's nor a user's.
 func odd(retries uint8) V2Faults {
 	return V2Faults{WriteFails: 1, VerifyFails: 1, Rejects: 1, Mismatches: 1, Refusals: 1, Denials: 1, Doubts: 1, Retries: retries}
 }
+
+// skewed lets the ranks of a service hear a verdict one after the other, and the
+// seal hold some time after it was asked for.
+func skewed(c *V2Case) { c.Lockstep = false }
 
 // ready: from the OPEN to the installation barrier, with ranks that miss rounds.
 func (b *v2Sizes) ready(medium, large bool) {
@@ -96,13 +95,13 @@ func (b *v2Sizes) ready(medium, large bool) {
 	b.add(V2Faults{SendFails: 1, CancelGen: 1}, calls)
 	if medium || large {
 		b.add(V2Faults{RoundFails: 1}, ranks(2, 1))
-		b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1}, caps(x49))
-		b.add(V2Faults{Rejects: 1, CancelCtx: 1, Retries: 1}, ranks(2, 1), caps(x49))
+		b.add(V2Faults{Dups: 1, Reorders: 1, CancelCtx: 1, Crashes: 1}, caps(x49))
+		b.add(V2Faults{Drops: 1, Rejects: 1, Retries: 1}, caps(x49))
 	}
 	if large {
 		b.add(V2Faults{RoundFails: 1}, ranks(1, 2))
-		b.add(V2Faults{}, ranks(2, 1), caps(x49), func(c *V2Case) { c.Lockstep = false })
-		b.add(V2Faults{CancelGen: 1, CancelCtx: 1, RoundFails: 1, Retries: 1}, ranks(2, 1), caps(x49))
+		b.add(V2Faults{}, ranks(2, 1), caps(x49), skewed)
+		b.add(V2Faults{Rejects: 1, CancelCtx: 1, Retries: 1}, ranks(2, 1), caps(x49))
 	}
 }
 
@@ -111,12 +110,13 @@ func (b *v2Sizes) settle(medium, large bool) {
 	b.add(V2Faults{Drops: 1, CancelGen: 1, Retries: 2}, retires)
 	b.add(V2Faults{Dups: 1, Reorders: 1, CancelCtx: 1, Retries: 1}, caps(x49))
 	if medium || large {
-		b.add(every(1), caps(x49))
+		b.add(V2Faults{CancelGen: 1, Dups: 1, Reorders: 1, Crashes: 1, Retries: 1}, caps(x49))
+		b.add(V2Faults{Drops: 2, CancelCtx: 1, Retries: 3}, retires)
 		b.add(odd(1), retires)
 	}
 	if large {
-		b.add(V2Faults{Drops: 2, CancelGen: 1, CancelCtx: 1, Retries: 3}, retires)
-		b.add(every(2), caps(x49))
+		b.add(V2Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, retires)
+		b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, caps(x49))
 	}
 }
 
@@ -127,12 +127,12 @@ func (b *v2Sizes) one(medium, large bool) {
 	if medium || large {
 		b.add(V2Faults{CancelGen: 1}, eager)
 		b.add(V2Faults{Drops: 1}, eager)
-		b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, Crashes: 1})
+		b.add(V2Faults{Dups: 1, Reorders: 1, CancelGen: 1, Crashes: 1})
 		b.add(V2Faults{Releases: 1, WriteFails: 1, CancelCtx: 1}, far, chunks(2, false))
 	}
 	if large {
-		b.add(every(0))
-		b.add(every(1), far)
+		b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1})
+		b.add(V2Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1, Retries: 1}, far)
 	}
 }
 
@@ -142,7 +142,7 @@ func (b *v2Sizes) two(medium, large bool) {
 	b.add(V2Faults{CancelCtx: 1, Retries: 1}, ranks(2, 1), caps(x49))
 	b.add(V2Faults{}, ranks(1, 2), caps(x49))
 	if medium || large {
-		b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1}, caps(x48|x49))
+		b.add(V2Faults{Dups: 1, Reorders: 1, Crashes: 1}, caps(x48|x49))
 		b.add(V2Faults{CancelGen: 1, Retries: 1}, ranks(2, 1), caps(x49))
 		b.add(V2Faults{Drops: 1, Retries: 2}, ranks(1, 2), caps(x48|x49))
 	}
@@ -155,31 +155,32 @@ func (b *v2Sizes) two(medium, large bool) {
 
 // restart: crashes with new epochs, and what arrives late from the old ones.
 func (b *v2Sizes) restart(medium, large bool) {
-	b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1}, caps(x48|x49), restarts)
-	b.add(V2Faults{Crashes: 1, Drops: 1, Retries: 1}, restarts)
+	b.add(V2Faults{Crashes: 1, Drops: 1}, restarts)
 	if medium || large {
-		b.add(V2Faults{Crashes: 2, Drops: 1, Retries: 1}, restarts)
-		b.add(V2Faults{Crashes: 1, Drops: 1, CancelGen: 1, Retries: 1}, restarts, far)
+		b.add(V2Faults{Crashes: 2, Drops: 1}, restarts)
+		b.add(V2Faults{Crashes: 1, Dups: 1, Reorders: 1}, restarts, far)
+		b.add(V2Faults{Crashes: 1, CancelGen: 1, Retries: 1}, restarts, far)
+		b.add(V2Faults{Crashes: 1, CancelCtx: 1}, caps(x49), restarts)
 	}
 	if large {
-		b.add(V2Faults{Crashes: 2, Dups: 1, Reorders: 1, CancelGen: 1, Retries: 1}, restarts, retires)
+		b.add(V2Faults{Crashes: 2, Dups: 1, Reorders: 1, Retries: 1}, restarts, retires)
+		b.add(V2Faults{Crashes: 1, Drops: 1, CancelGen: 1, Retries: 1}, restarts)
 	}
 }
 
 // recovery: bit 48, lost completion notices.
 func (b *v2Sizes) recovery(medium, large bool) {
-	both := caps(x48)
-	b.add(V2Faults{Drops: 1, DropNotices: 1, Retries: 2}, both, chunks(2, true))
-	b.add(V2Faults{DropNotices: 1, CancelGen: 1, Retries: 1}, both)
-	b.add(V2Faults{Drops: 2, Dups: 1, Reorders: 1, DropNotices: 2, Retries: 3}, both, chunks(2, true))
+	b.add(V2Faults{Drops: 1, DropNotices: 1, Retries: 2}, caps(x48), chunks(2, true))
+	b.add(V2Faults{DropNotices: 1, CancelCtx: 1, Retries: 1}, caps(x48))
+	b.add(V2Faults{Drops: 2, Dups: 1, Reorders: 1, DropNotices: 2, Retries: 3}, caps(x48), chunks(2, true))
 	if medium || large {
-		b.add(V2Faults{Drops: 1, DropNotices: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1, Retries: 1}, caps(x48|x49))
-		b.add(V2Faults{DropNotices: 1, CancelGen: 1, CancelCtx: 1, Retries: 1}, both, retires)
+		b.add(V2Faults{DropNotices: 1, Reorders: 1, Crashes: 1, Retries: 1}, caps(x48|x49), far)
+		b.add(V2Faults{DropNotices: 1, CancelGen: 1, Retries: 1}, caps(x48), retires)
 		b.add(V2Faults{Drops: 1, DropNotices: 1, Retries: 2}, caps(x48|x49), chunks(2, true), ranks(2, 1))
 	}
 	if large {
-		b.add(V2Faults{Drops: 1, DropNotices: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, both, chunks(2, true))
-		b.add(V2Faults{DropNotices: 1, Retries: 1}, both, eager)
+		b.add(V2Faults{Drops: 1, DropNotices: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, caps(x48), chunks(2, true))
+		b.add(V2Faults{DropNotices: 1, Retries: 1}, caps(x48), eager)
 	}
 }
 
@@ -187,15 +188,15 @@ func (b *v2Sizes) recovery(medium, large bool) {
 func (b *v2Sizes) quiescence(medium, large bool) {
 	b.add(V2Faults{CancelGen: 1, WriteFails: 1, Releases: 1, Retries: 1}, caps(x48|x49), chunks(2, true))
 	b.add(V2Faults{CancelGen: 1, CancelCtx: 1, Retries: 1}, caps(x49), chunks(2, false))
+	b.add(V2Faults{CancelCtx: 1, Retries: 1}, caps(x49), skewed)
 	if medium || large {
-		b.add(every(1), caps(x49))
+		b.add(V2Faults{Dups: 1, Reorders: 1, CancelGen: 1, Crashes: 1, Retries: 1}, caps(x49))
 		b.add(V2Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, caps(x48|x49), chunks(2, true))
 		b.add(V2Faults{WriteFails: 1, CancelGen: 1, Retries: 1}, caps(x49), chunks(2, false), errorQuiet)
 		b.add(V2Faults{WriteFails: 1, Releases: 1, CancelCtx: 1, Crashes: 1, Retries: 1}, caps(x49), far)
-		b.add(V2Faults{CancelGen: 1}, caps(x49), eager)
 	}
 	if large {
+		b.add(V2Faults{CancelGen: 1}, caps(x49), eager)
 		b.add(V2Faults{CancelGen: 1, CancelCtx: 1, Retries: 1}, caps(x49), chunks(2, false), ranks(2, 1))
-		b.add(V2Faults{CancelGen: 1, WriteFails: 1, Retries: 1}, caps(x49), eager)
 	}
 }

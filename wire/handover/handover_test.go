@@ -360,7 +360,9 @@ func TestEqual(t *testing.T) {
 
 // TestBodyBounds checks each bound at it and one above, with its place.
 func TestBodyBounds(t *testing.T) {
-	spec.Covers(t, "KS-HTTP-15", "KS-RSN-4")
+	spec.Covers(t, "KS-HTTP-15", "KS-HTTP-2", "KS-RSN-4")
+	require.Equal(t, []int{25165824, 32, 1024, 4096, 65536, 22369624, 16777216},
+		[]int{MaxBody, maxDepth, MaxTokens, MaxHashIDs, MaxText, MaxStateChars, MaxStateBytes})
 	text := func(n int) string { return `{"request_id":1,"reason":"` + strings.Repeat("r", n) + `"}` }
 	deep := func(n int) string {
 		return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `,"request_id":1,"reason":"r"}`

@@ -270,6 +270,7 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 // TestTopologyReasons names the class and the requirement of each bound.
 func TestTopologyReasons(t *testing.T) {
 	spec.Covers(t, "KS-ID-19", "KS-ID-14", "KS-ID-15")
+	require.Equal(t, []int{4096, 4096, 65536}, []int{MaxMembers, MaxNameBytes, MaxEdges})
 	for name, c := range map[string]struct {
 		change func(*Topology)
 		reason any

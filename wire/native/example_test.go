@@ -206,3 +206,12 @@ func ExampleDefaultLimits() {
 	fmt.Println(native.DefaultLimits().Ranks, native.DefaultLimits().Buffers)
 	// Output: 4096 3
 }
+
+func ExampleNotification_CheckNames() {
+	n := native.Notification{Kind: native.KindSync, Sync: native.Sync{AgentName: "gen-0", Tag: 43}}
+	fmt.Println(n.CheckNames("ctx-0", "gen-0"))
+	fmt.Println(n.CheckNames("ctx-0", "gen-1"))
+	// Output:
+	// <nil>
+	// sync.agentName: bad-value: "gen-0" (KS-NAT-15)
+}

@@ -116,3 +116,21 @@ func readNotification(r *reader, dst *Notification) {
 		readReady(r, &dst.Ready)
 	}
 }
+
+// CheckNames refuses a notification whose embedded agent name is not the one that
+// belongs there: the sender's, as the transport reports it, in a request, and the
+// receiver's own in sync and ready (KS-NAT-15). It does not allocate unless it
+// refuses.
+func (n *Notification) CheckNames(sender, receiver string) error {
+	name, want := n.Request.AgentName, sender
+	switch n.Kind {
+	case KindSync:
+		name, want = n.Sync.AgentName, receiver
+	case KindReady:
+		name, want = n.Ready.AgentName, receiver
+	}
+	if name != want {
+		return refuse(wire.ReasonBadValue, reqNotice, n.Kind.String()+".agentName", strconv.Quote(name))
+	}
+	return nil
+}

@@ -17,6 +17,7 @@ const (
 	reqBuilt   = "KS-NAT-11" // nothing guessed
 	reqStates  = "KS-NAT-12" // a request carries both states
 	reqIndices = "KS-NAT-13" // indices in range
+	reqNotice  = "KS-NAT-15" // addressee and sender names
 	reqEnum    = "KS-NAT-18" // enums in range
 	reqSize    = "KS-NAT-19" // positive sizes
 	reqMemory  = "KS-NAT-20" // checked address arithmetic

@@ -133,3 +133,34 @@ func TestAddress(t *testing.T) {
 	requireRefused(t, ValidateAddress("[::1]:80"), 0)
 	requireRefused(t, ValidateAddress("/run/socket"), 0)
 }
+
+func TestNames(t *testing.T) {
+	spec.Covers(t, "KS-NAT-15", "KS-DESC-14")
+	const gen, ctx = "gen__trtllm_protocol_v1_1_1_3_1_0000000000000001__trtllm_protocol_end", "ctx"
+	request := validRequest()
+	request.AgentName = gen
+	for _, n := range []Notification{
+		{Kind: KindRequest, Request: request}, {Kind: KindSync, Sync: Sync{gen, DataTag(7)}},
+		{Kind: KindReady, Ready: Ready{AgentName: gen, Tag: DataTag(7)}},
+	} {
+		b, err := AppendNotification(nil, &n)
+		require.NoError(t, err)
+		got, err := DecodeNotification(b)
+		require.NoError(t, err)
+		sender, receiver := gen, ctx
+		if n.Kind != KindRequest {
+			sender, receiver = ctx, gen
+		}
+		require.NoError(t, got.CheckNames(sender, receiver), "the whole name, descriptor included")
+		for _, other := range []string{ctx, "gen", gen + "x", ""} {
+			if n.Kind == KindRequest {
+				sender = other
+			} else {
+				receiver = other
+			}
+			e := requireRefused(t, got.CheckNames(sender, receiver), 0)
+			require.Equal(t, wire.ReasonBadValue, e.Reason)
+			require.Equal(t, "KS-NAT-15", e.Req)
+		}
+	}
+}

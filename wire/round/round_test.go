@@ -257,6 +257,7 @@ func TestRoundTrip(t *testing.T) {
 // one at it.
 func TestBound(t *testing.T) {
 	spec.Covers(t, "KS-RND-13")
+	require.Equal(t, 65536, MaxEntries)
 	p := Payload{Round: 1, Entries: make([]Entry, MaxEntries+1)}
 	for i := range p.Entries {
 		p.Entries[i] = Entry{Ticket: ticket(uint64(i)), Intent: Admit}

@@ -158,7 +158,7 @@ func TestChunks(t *testing.T) {
 		less := append(append([]Span(nil), chunks[:i]...), chunks[i+1:]...)
 		require.Equal(t, wire.ReasonMissing, wiretest.Refused(t, CheckChunks(size, less), 0).Reason)
 	})
-	for _, c := range []Span{{0, 11}, {11, 1}, {1, math.MaxUint64}, {math.MaxUint64, 1}} {
+	for _, c := range []Span{{0, 11}, {5, 6}, {10, 1}, {11, 1}, {1, math.MaxUint64}, {math.MaxUint64, 1}} {
 		e := wiretest.Refused(t, CheckChunks(10, []Span{c}), 0)
 		require.Equal(t, wire.ReasonOutOfRange, e.Reason)
 		require.Equal(t, "KS-STG-5", e.Req)
