@@ -12,9 +12,10 @@
 //	payload { u16 type, u16 flags (bit 0: required), u32 length, value } ...
 //
 // All but the variant index is in network order. Reading takes two steps. Parse
-// checks the frame; its errors mean that nothing in the bytes can be trusted, the
-// key included, so they concern the connection. The method of Frame that belongs
-// to the type then checks the items; its errors concern that message only.
+// checks the frame; where Broken says so, its error means that nothing in the bytes
+// can be trusted, the key included, and concerns the connection. The method of Frame
+// that belongs to the type then checks the items. Every other refusal drops that
+// message and changes nothing. Type.CheckFrom holds a type to its direction.
 // Writing is canonical: items ascend, each with flags 1.
 //
 // Reading allocates nothing unless it refuses. Slices in messages are parts of the
