@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 // Process is a running child as its driver sees it.
@@ -23,6 +24,9 @@ func Launch(exe string, st Start, log io.Writer, report func(Report), exit func(
 	cmd := exec.Command(exe, "child")
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=single")
+	// A group of its own: what a terminal or a supervisor signals to the driver's group
+	// is the driver's to handle, which then ends its children in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", st.Role, err)

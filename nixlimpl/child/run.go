@@ -144,7 +144,7 @@ func (r *runner) start(st Start, log *slog.Logger) (side, error) {
 			case "", "shm":
 				return shm.Open(shm.Config{Name: name, Logger: log, Writers: st.Workers,
 					// A peer that stands still for some deadlines is slow, not lost.
-					StallDeadline: max(time.Minute, 4*st.Deadline)}, r.inj.Sink(sink))
+					StallDeadline: min(max(time.Minute, 4*st.Deadline), time.Hour)}, r.inj.Sink(sink))
 			case "nixl":
 				return nixl.Open(nixl.Config{Name: name, Logger: log, Library: st.Library, Listen: st.Listen, ListenIP: st.ListenIP}, r.inj.Sink(sink))
 			}

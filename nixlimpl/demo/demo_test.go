@@ -306,3 +306,12 @@ func TestTableAndJSON(t *testing.T) {
 	require.Contains(t, string(raw), `"ctx":1.235`)
 	require.False(t, strings.Contains(string(raw), "Broken"))
 }
+
+func TestTooMuchMemory(t *testing.T) {
+	o, _ := options(t)
+	o.Slots, o.SlotBytes = 65536, 1<<30
+	_, err := Prepare(o)
+	require.ErrorContains(t, err, "GiB")
+	var u *UsageError
+	require.NotErrorAs(t, err, &u, "a larger machine could do it")
+}

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -85,10 +84,32 @@ type driver struct {
 // error is about the run itself (usage, a machine that cannot do it); broken
 // invariants are in the result.
 func Run(ctx context.Context, o Options) (*Result, error) {
+	p, err := Prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	return p.Run(ctx)
+}
+
+// Plan is a run whose options and trace were found good. It runs once.
+type Plan struct{ p *plan }
+
+// Prepare reads the trace and judges the options; it starts nothing.
+func Prepare(o Options) (*Plan, error) {
 	p, err := check(o)
 	if err != nil {
 		return nil, err
 	}
+	if err := p.fits(); err != nil {
+		return nil, err
+	}
+	return &Plan{p}, nil
+}
+
+// Run is the run that Prepare found good; see the function Run.
+func (pl *Plan) Run(ctx context.Context) (*Result, error) {
+	p := pl.p
+	var err error
 	if p.Exe == "" {
 		if p.Exe, err = os.Executable(); err != nil {
 			return nil, fmt.Errorf("finding the program to start: %w", err)
@@ -157,7 +178,9 @@ func (d *driver) launchBoth() error {
 			return err
 		}
 	}
-	bound := time.NewTimer(30 * time.Second)
+	// Slots are stamped and memory is mapped first: that takes its time.
+	wait := 30*time.Second + time.Duration(d.plan.bytes()>>30)*10*time.Second
+	bound := time.NewTimer(wait)
 	defer bound.Stop()
 	for d.ready < 2 {
 		select {
@@ -169,7 +192,7 @@ func (d *driver) launchBoth() error {
 			}
 		case <-bound.C:
 			d.killAll()
-			return errors.New("a service did not start within 30s")
+			return fmt.Errorf("a service did not start within %v; less memory (--slots, --slot-bytes, --kv-bytes, --scale) starts faster", wait)
 		}
 	}
 	return nil
@@ -284,7 +307,13 @@ func (d *driver) askCTX(r *request) {
 func (d *driver) askGEN(r *request, h *handover.Handover) {
 	if !d.gen.up {
 		// A restart is under way; the context waits, within its own deadline.
-		d.held = append(d.held, func() { d.askGEN(r, h) })
+		inc := r.ctxInc
+		d.held = append(d.held, func() {
+			// A CTX that was restarted meanwhile is asked again for it, with another result.
+			if r.phase == atCTX && r.ctxInc == inc && d.ctx.inc == inc {
+				d.askGEN(r, h)
+			}
+		})
 		return
 	}
 	r.phase, r.genInc, r.hand = atGEN, d.gen.inc, *h

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kvsettle/kvsettle/nixlimpl/child"
+	"github.com/kvsettle/kvsettle/nixlimpl/doctor"
 	"github.com/kvsettle/kvsettle/nixlimpl/fault"
 	"github.com/kvsettle/kvsettle/nixlimpl/kv"
 	"github.com/kvsettle/kvsettle/nixlimpl/trace"
@@ -105,7 +106,7 @@ func check(o Options) (*plan, error) {
 	case o.Concurrency < 1 || o.Concurrency > 4096:
 		return nil, usage("--concurrency %d: must be 1 to 4096", o.Concurrency)
 	case !(o.Speed >= 0) || o.Speed > 1e9:
-		return nil, usage("--speed %v: must be 0 (no pacing) or a positive factor", o.Speed)
+		return nil, usage("--speed %v: must be 0 (no pacing) or a positive factor up to 1e9", o.Speed)
 	case o.Deadline < minDeadline || o.Deadline > maxDeadline:
 		return nil, usage("--deadline %v: must be %v to %v", o.Deadline, minDeadline, maxDeadline)
 	case o.Transport != "shm" && o.Transport != "nixl":
@@ -192,6 +193,20 @@ func (p *plan) size() {
 		return
 	}
 	p.kvBlocks = max(p.KVBytes/p.geometry.BlockBytes(), 1)
+}
+
+// bytes is the memory that both sides map; slots are shared and count once.
+func (p *plan) bytes() int {
+	return 2*p.kvBlocks*p.geometry.BlockBytes() + p.Slots*(p.SlotBytes+child.DefaultChunk*child.DefaultWindow)
+}
+
+// fits refuses a run that this machine has no memory for, before it starts to swap.
+func (p *plan) fits() error {
+	if _, free, ok := doctor.Memory(); ok && uint64(p.bytes()) > uint64(free) {
+		return fmt.Errorf("this run maps %.1f GiB and %.1f GiB are available: lower --slots, --slot-bytes, --kv-bytes or --concurrency, or raise --scale",
+			float64(p.bytes())/(1<<30), float64(free)/(1<<30))
+	}
+	return nil
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }

@@ -63,7 +63,7 @@ func runBench(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	o := bench.Options{Count: *count, Log: stderr}
-	if given["bytes"] {
+	if given["bytes"] && size.Bytes != 0 {
 		o.Sizes = []bench.Size{size}
 	}
 	if f, ok := stderr.(*os.File); ok && isTerminal(f) {

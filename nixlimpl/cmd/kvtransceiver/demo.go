@@ -63,9 +63,15 @@ func runDemo(args []string, stdout, stderr io.Writer) int {
 	if f, ok := stderr.(*os.File); ok && isTerminal(f) {
 		o.Progress = stderr
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	res, err := demo.Run(ctx, o)
+	// The trace is read before signals are caught: a trace that never ends can be
+	// interrupted as any program can.
+	plan, err := demo.Prepare(o)
+	var res *demo.Result
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		res, err = plan.Run(ctx)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "demo:", err)
 		var u *demo.UsageError
@@ -97,7 +103,7 @@ func runDemo(args []string, stdout, stderr io.Writer) int {
 // runChild serves one side for a driver; it ends with its input. The driver
 // handles Ctrl-C, which the terminal sends to all of them.
 func runChild(stdout, stderr io.Writer) int {
-	signal.Ignore(os.Interrupt)
+	signal.Ignore(os.Interrupt, syscall.SIGHUP)
 	return child.Run(os.Stdin, stdout, stderr)
 }
 

@@ -123,6 +123,48 @@ func TestInterrupt(t *testing.T) {
 	require.Empty(t, family(mark))
 }
 
+// A signal to the whole group, early or late, as terminals, supervisors and timeout
+// send it: the driver ends its children in order and says what it had.
+func TestGroupSignals(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		for _, at := range []time.Duration{0, 300 * time.Millisecond, time.Second} {
+			c, mark := command(t, "demo", "--json")
+			var out, log bytes.Buffer
+			c.Stdout, c.Stderr = &out, &log
+			c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			require.NoError(t, c.Start())
+			// The children exist only after signals are caught.
+			require.Eventually(t, func() bool { return len(family(mark)) > 1 }, 10*time.Second, time.Millisecond)
+			time.Sleep(at)
+			require.NoError(t, syscall.Kill(-c.Process.Pid, sig))
+			require.Equal(t, 0, exitCode(c.Wait()), "%v after %v: %s", sig, at, log.String())
+			var r demo.Result
+			require.NoError(t, json.Unmarshal(out.Bytes(), &r))
+			require.True(t, r.Interrupted)
+			require.Empty(t, family(mark))
+		}
+	}
+}
+
+// A trace that never ends does not make the command deaf.
+func TestEndlessTrace(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	c, _ := command(t, "demo", "--trace", fifo)
+	require.NoError(t, c.Start())
+	time.Sleep(300 * time.Millisecond)
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	done := make(chan error, 1)
+	go func() { done <- c.Wait() }()
+	select {
+	case err := <-done:
+		require.Error(t, err)
+	case <-time.After(10 * time.Second):
+		_ = c.Process.Kill()
+		t.Fatal("SIGTERM did not end it")
+	}
+}
+
 // kill -9 of the driver: its children end by themselves.
 func TestDriverKilled(t *testing.T) {
 	c, mark := command(t, "demo", "--json")
