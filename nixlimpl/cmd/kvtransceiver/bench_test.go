@@ -45,7 +45,7 @@ func TestBenchUsage(t *testing.T) {
 		{[]string{"--count", "0"}, 2, "--count 0"},
 		{[]string{"--count", "x"}, 2, "-count"},
 		{[]string{"--block", "65536"}, 2, "--block needs --bytes"},
-		{[]string{"--bytes", "0"}, 2, "--bytes 0"},
+		{[]string{"--bytes", "-1"}, 2, "--bytes -1"},
 		{[]string{"--bytes", "1000", "--block", "1000"}, 2, "power of two"},
 		{[]string{"--gremlins"}, 2, "gremlins"},
 	} {
