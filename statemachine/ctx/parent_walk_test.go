@@ -78,12 +78,12 @@ func likely(t *rapid.T, p ctx.Parent, caps descriptor.Caps) (ctx.ParentInput, bo
 
 // walker carries a parent through steps and checks each of them.
 type walker struct {
-	t                     *rapid.T
-	p                     ctx.Parent
-	tab                   *ctx.Tables
-	settled, ended, moved int
-	buf                   []ctx.ParentEffect
-	words                 round.Contribution
+	t              *rapid.T
+	p              ctx.Parent
+	tab            *ctx.Tables
+	settled, ended int
+	buf            []ctx.ParentEffect
+	words          round.Contribution
 }
 
 func (w *walker) step(in ctx.ParentInput) bool {

@@ -85,7 +85,6 @@ type rankC struct {
 	freed   int
 	restart int
 	sealed  [8]bool
-	posted  [8]uint16
 	writes  [8][]*write
 	final   ctx.Parent // as the disposition was fixed
 }
@@ -114,7 +113,6 @@ type pair struct {
 	g      []*rankG
 	rows   map[string]int
 	bad    []string
-	log    []string
 	rounds [2]struct{ wanted, busy bool }
 	sentN  int
 	cbuf   []ctx.ParentEffect

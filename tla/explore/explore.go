@@ -158,7 +158,6 @@ type runner[S comparable] struct {
 	level   []*block
 	depth   int
 	workers []*worker[S]
-	edges   atomic.Int64
 	begin   time.Time
 
 	mu      sync.Mutex

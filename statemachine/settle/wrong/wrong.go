@@ -49,8 +49,6 @@ const (
 	NoRestart
 	// NoPause sends again without a pause and without end (B3).
 	NoPause
-
-	last
 )
 
 // Has reports whether every rule of x is broken.
