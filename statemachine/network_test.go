@@ -2,6 +2,7 @@ package statemachine_test
 
 import (
 	"slices"
+	"testing"
 
 	"pgregory.net/rapid"
 
@@ -54,4 +55,12 @@ func (n *network[M]) act(rt *rapid.T) (m M, deliver bool) {
 	}
 	n.packets = slices.Delete(n.packets, i, i+1)
 	return p.message, true
+}
+
+// often runs a property 30 times as often as the command line says.
+func often(t *testing.T, prop func(*rapid.T)) {
+	t.Helper()
+	for range 30 {
+		rapid.Check(t, prop)
+	}
 }

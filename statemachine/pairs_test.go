@@ -283,7 +283,7 @@ func TestPairs(t *testing.T) {
 	spec.Covers(t, "KS-SLOT-4", "KS-SLOT-6", "KS-SLOT-19", "KS-SLOT-20", "KS-SLOT-27", "KS-TAG-3", "KS-TAG-4", "KS-V1-3", "KS-V1-7", "KS-V1-11",
 		"KS-V1-12", "KS-V1-21", "KS-V1-27", "KS-V1-28", "KS-V1-29", "KS-V1-31", "KS-V1-32", "KS-V1-40", "KS-BACK-5")
 	seen := map[string]int{}
-	rapid.Check(t, func(rt *rapid.T) {
+	often(t, func(rt *rapid.T) {
 		w := newPairsWorld(rt)
 		w.run(rapid.IntRange(20, 300).Draw(rt, "events"))
 		w.settle()

@@ -215,7 +215,7 @@ func TestWriters(t *testing.T) {
 		"KS-TAG-4", "KS-V1-9", "KS-V1-12", "KS-V1-15", "KS-V1-40")
 	ends := map[sm.Disposition]int{}
 	proven := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	often(t, func(rt *rapid.T) {
 		w := newWritersWorld(rt, lifetime)
 		w.run(rapid.IntRange(20, 250).Draw(rt, "events"))
 		for _, a := range w.attempts {

@@ -762,6 +762,23 @@ Settled ==
        /\ gen[g][r].state # "SCATTERING"
        /\ gen[g][r].state = "IMPORTED" => \E k \in Ctxs : ~published[k][r]
 
-(* B1, B2: KS-TIME-13, KS-V1-12, KS-SLOT-5                                     *)
+(* Something that happens by itself is possible; see Due.                      *)
+SomethingDue ==
+  \/ net # {}
+  \/ \E k \in LiveCtxs : ctxPool[k].unhealthy
+  \/ \E k \in LiveCtxs, r \in Reqs : ctx[k][r].wait # "none"
+  \/ \E g \in LiveGens : genPool[g].unhealthy
+  \/ \E g \in LiveGens, r \in Reqs :
+       \/ gen[g][r].wait # "none"
+       \/ gen[g][r].state = "SCATTERING"
+       \/ gen[g][r].state = "IMPORTED" /\ \A k \in Ctxs : published[k][r]
+       \/ call[g][r].state = "visible"
+
+(* B1, B2: a wait without an end is seen at once: KS-TIME-13                   *)
+NeverStuck == Settled \/ SomethingDue
+
+(* B1, B2: KS-TIME-13, KS-V1-12, KS-SLOT-5. TLC needs long for it: only the    *)
+(* configuration live checks it. The search for hangs of kvmodel explore does  *)
+(* so on the same graph in every configuration.                                *)
 Settles == []<>Settled
 =============================================================================

@@ -33,6 +33,9 @@ SmallCases ==
     Mismatch({"drops", "cancelGen"}),
     Silent({"cancelGen"})>>
 
+(* Small enough for TLC's check of temporal properties.                        *)
+LiveCases == <<One({}), Base({"cancelGen"})>>
+
 MediumCases ==
   <<One({"drops", "dups", "cancelGen", "cancelCtx", "crashes"}),
     One({"drops", "cancelGen", "cancelCtx", "sendFails", "writeFails", "rejects", "denials", "verifyFails", "hits"}),

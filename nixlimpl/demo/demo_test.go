@@ -118,14 +118,14 @@ func TestEachFault(t *testing.T) {
 			sound(t, o, r, log)
 			switch name {
 			case fault.KillCTX:
-				require.Equal(t, 1, r.Restarts["ctx"])
+				require.Equal(t, 1, r.RestartsBy["ctx"])
 				require.Equal(t, o.Slots, r.Slots.GEN.Free, "the dead writer's slots come back on proof")
 			case fault.KillGEN:
-				require.Equal(t, 1, r.Restarts["gen"])
+				require.Equal(t, 1, r.RestartsBy["gen"])
 			case fault.Delay, fault.Duplicate, fault.Reorder, fault.DropReady:
 				require.Equal(t, r.Requests, r.Dispositions.Completed)
 			}
-			t.Logf("%+v %v struck %v restarts %v", r.Dispositions, r.Reasons, r.FaultsInjected, r.Restarts)
+			t.Logf("%+v %v struck %v restarts %v", r.Dispositions, r.Reasons, r.FaultsInjected, r.RestartsBy)
 		})
 	}
 	spec.Covers(t, "KS-V1-7", "KS-V1-15", "KS-V1-25", "KS-SLOT-5", "KS-BACK-4")
@@ -290,7 +290,7 @@ func TestCannotStart(t *testing.T) {
 
 func TestTableAndJSON(t *testing.T) {
 	r := &Result{Requests: 2, Dispositions: Dispositions{Completed: 1, Failed: 1}, Reasons: map[string]int{"peer-lost": 1},
-		FaultsInjected: map[string]int{"kill-ctx": 1}, Restarts: map[string]int{"ctx": 1, "gen": 0},
+		FaultsInjected: map[string]int{"kill-ctx": 1}, RestartsBy: map[string]int{"ctx": 1, "gen": 0},
 		CPUSeconds: map[string]Float{"ctx": 1.23456, "gen": 0}, LatencyMS: Latency{P50: 1.5}, Broken: []string{"something"}}
 	var b bytes.Buffer
 	require.NoError(t, r.Table(&b))
@@ -300,7 +300,7 @@ func TestTableAndJSON(t *testing.T) {
 	raw, err := json.Marshal(r)
 	require.NoError(t, err)
 	for _, k := range []string{"requests", "dispositions", "reasons", "unsettled", "faults_injected", "bytes", "seconds", "gb_per_s",
-		"latency_ms", "blocks_verified", "blocks_corrupt", "canary_violations", "block_cache", "slots", "restarts", "cpu_seconds",
+		"latency_ms", "blocks_verified", "blocks_corrupt", "canary_violations", "block_cache", "slots", "restarts", "restarts_by", "cpu_seconds",
 		"peak_bytes", "transport", "memory", "ctx_mode", "gen_mode", "seed", "interrupted"} {
 		require.Contains(t, string(raw), `"`+k+`":`)
 	}

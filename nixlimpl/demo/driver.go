@@ -132,7 +132,7 @@ func newDriver(p *plan) *driver {
 		rng: rand.New(rand.NewPCG(p.Seed, 0x64656d6f)), byID: make(map[uint64]*request),
 		rates: make(map[string]fault.Spec), ctxBytes: make(map[int]int64), incs: make(map[string]int), quits: make(map[string]int), peaks: make(map[string]int64)}
 	d.res = &Result{Requests: len(p.requests), Reasons: map[string]int{}, FaultsInjected: map[string]int{},
-		Restarts: map[string]int{"ctx": 0, "gen": 0}, CPUSeconds: map[string]Float{"ctx": 0, "gen": 0},
+		RestartsBy: map[string]int{"ctx": 0, "gen": 0}, CPUSeconds: map[string]Float{"ctx": 0, "gen": 0},
 		Transport: p.Transport, Memory: "host", CTXMode: p.CTXMode, GENMode: p.GENMode, Seed: p.Seed}
 	for _, f := range p.Faults {
 		d.rates[f.Name] = f

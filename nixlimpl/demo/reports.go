@@ -134,7 +134,8 @@ func (d *driver) exited(rep report) {
 			return
 		}
 	}
-	d.res.Restarts[pr.role]++
+	d.res.Restarts++
+	d.res.RestartsBy[pr.role]++
 	for _, r := range d.reqs {
 		switch {
 		case pr.role == "gen" && r.phase == atGEN && r.genInc == pr.inc:

@@ -27,7 +27,8 @@ type Result struct {
 	CanaryViolations int              `json:"canary_violations"`
 	BlockCache       BlockCache       `json:"block_cache"`
 	Slots            Sides            `json:"slots"`
-	Restarts         map[string]int   `json:"restarts"`
+	Restarts         int              `json:"restarts"`
+	RestartsBy       map[string]int   `json:"restarts_by"`
 	CPUSeconds       map[string]Float `json:"cpu_seconds"`
 	PeakBytes        int64            `json:"peak_bytes"`
 	Transport        string           `json:"transport"`
@@ -127,7 +128,7 @@ func (r *Result) Table(w io.Writer) error {
 	for _, k := range sortedKeys(r.FaultsInjected) {
 		row("fault "+k, "%d", r.FaultsInjected[k])
 	}
-	row("restarts", "ctx %d, gen %d", r.Restarts["ctx"], r.Restarts["gen"])
+	row("restarts", "ctx %d, gen %d", r.RestartsBy["ctx"], r.RestartsBy["gen"])
 	row("cpu", "ctx %.2f s, gen %.2f s", float64(r.CPUSeconds["ctx"]), float64(r.CPUSeconds["gen"]))
 	row("peak memory", "%.0f MB", float64(r.PeakBytes)/1e6)
 	row("run", "%s transport, %s memory, ctx %s, gen %s, seed %d", r.Transport, r.Memory, r.CTXMode, r.GENMode, r.Seed)

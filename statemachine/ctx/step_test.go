@@ -1,7 +1,6 @@
 package ctx_test
 
 import (
-	"flag"
 	"os"
 	"testing"
 	"unsafe"
@@ -11,17 +10,6 @@ import (
 	sm "github.com/kvsettle/kvsettle/statemachine"
 	"github.com/kvsettle/kvsettle/statemachine/ctx"
 )
-
-// TestMain raises rapid's number of checks where the command line does not set it.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	set := false
-	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
-	if !set {
-		_ = flag.Set("rapid.checks", "3000")
-	}
-	os.Exit(m.Run())
-}
 
 // life is a full context of two edges.
 func life(t testing.TB, m ctx.Machine, dst []ctx.Effect) (ctx.Machine, []ctx.Effect) {

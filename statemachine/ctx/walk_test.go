@@ -81,7 +81,7 @@ func TestRandomWords(t *testing.T) {
 	table, err := spec.LoadTable("v1-ctx-transitions")
 	require.NoError(t, err)
 	seen := map[string]bool{}
-	rapid.Check(t, func(rt *rapid.T) {
+	often(t, func(rt *rapid.T) {
 		edges := rapid.IntRange(1, 3).Draw(rt, "edges")
 		s := &script{t: t}
 		var c counts
@@ -161,4 +161,12 @@ func TestRandomWords(t *testing.T) {
 		require.Equal(rt, c.published, c.released+c.proven, "the slot came back exactly once")
 	})
 	t.Logf("%d of %d rows of the table seen", len(seen), len(table.Rows))
+}
+
+// often runs a property 30 times as often as the command line says.
+func often(t *testing.T, prop func(*rapid.T)) {
+	t.Helper()
+	for range 30 {
+		rapid.Check(t, prop)
+	}
 }

@@ -1,8 +1,6 @@
 package gen_test
 
 import (
-	"flag"
-	"os"
 	"testing"
 	"unsafe"
 
@@ -10,17 +8,6 @@ import (
 
 	"github.com/kvsettle/kvsettle/statemachine/gen"
 )
-
-// TestMain raises rapid's number of checks where the command line does not set it.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	set := false
-	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
-	if !set {
-		_ = flag.Set("rapid.checks", "3000")
-	}
-	os.Exit(m.Run())
-}
 
 // life is a full attempt of two edges, without its set-up.
 func life(t testing.TB, m gen.Machine, dst []gen.Effect) (gen.Machine, []gen.Effect) {

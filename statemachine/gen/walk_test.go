@@ -94,7 +94,7 @@ func TestRandomWords(t *testing.T) {
 	table, err := spec.LoadTable("v1-gen-transitions")
 	require.NoError(t, err)
 	seen, used := map[string]bool{}, map[string]bool{}
-	rapid.Check(t, func(rt *rapid.T) {
+	often(t, func(rt *rapid.T) {
 		edges := rapid.IntRange(1, 3).Draw(rt, "edges")
 		flags := rapid.SampledFrom([]string{"", "e", "x", "ex"}).Draw(rt, "flags")
 		s := &script{t: t}
@@ -171,4 +171,12 @@ func TestRandomWords(t *testing.T) {
 		require.Equal(rt, c.advertised, c.tag, "and so did the tag")
 	})
 	t.Logf("%d of %d rows of the table seen, %d of %d listed differences", len(seen), len(table.Rows), len(used), len(beyond))
+}
+
+// often runs a property 30 times as often as the command line says.
+func often(t *testing.T, prop func(*rapid.T)) {
+	t.Helper()
+	for range 30 {
+		rapid.Check(t, prop)
+	}
 }

@@ -97,7 +97,7 @@ func TestOpen(t *testing.T) {
 // TestRandomUse compares a registry with a naive history of every id.
 func TestRandomUse(t *testing.T) {
 	spec.Covers(t, "KS-V1-3", "KS-V1-7", "KS-REG-2", "KS-REG-3")
-	rapid.Check(t, func(rt *rapid.T) {
+	often(t, func(rt *rapid.T) {
 		limit, cache := rapid.IntRange(1, 4).Draw(rt, "limit"), rapid.IntRange(1, 4).Draw(rt, "cache")
 		r := registryOf(rt, limit, cache)
 		live := map[uint64]bool{}
@@ -154,4 +154,12 @@ func TestLookDoesNotAllocate(t *testing.T) {
 	r := registryOf(t, 2, 2)
 	require.NoError(t, r.Open(1))
 	require.Zero(t, testing.AllocsPerRun(100, func() { r.Look(1); r.Look(2) }))
+}
+
+// often runs a property 10 times as often as the command line says.
+func often(t *testing.T, prop func(*rapid.T)) {
+	t.Helper()
+	for range 10 {
+		rapid.Check(t, prop)
+	}
 }

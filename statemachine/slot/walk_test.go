@@ -22,7 +22,7 @@ type held struct {
 // once, the numbers add up, and the budget is signalled once.
 func TestRandomSteps(t *testing.T) {
 	spec.Covers(t, "KS-SLOT-1", "KS-SLOT-2", "KS-SLOT-3", "KS-SLOT-4", "KS-SLOT-5", "KS-SLOT-8", "KS-SLOT-27")
-	rapid.Check(t, func(rt *rapid.T) {
+	often(t, func(rt *rapid.T) {
 		slots := rapid.IntRange(1, 4).Draw(rt, "slots")
 		budget := rapid.IntRange(-1, slots).Draw(rt, "budget")
 		p, err := slot.New(slot.Config{Slots: slots, Bytes: 10, Budget: budget})
@@ -106,4 +106,12 @@ func TestRandomSteps(t *testing.T) {
 			require.Equal(rt, over, signals == 1, "the budget is signalled once")
 		}
 	})
+}
+
+// often runs a property 20 times as often as the command line says.
+func often(t *testing.T, prop func(*rapid.T)) {
+	t.Helper()
+	for range 20 {
+		rapid.Check(t, prop)
+	}
 }

@@ -73,7 +73,7 @@ func TestRandomHolds(t *testing.T) {
 		until sm.Time
 		live  bool
 	}
-	rapid.Check(t, func(rt *rapid.T) {
+	often(t, func(rt *rapid.T) {
 		var table tag.Table
 		var all []hold
 		now := sm.Time(0)
@@ -123,4 +123,12 @@ func TestHoldDoesNotAllocate(t *testing.T) {
 			t.Fatal("refused")
 		}
 	}))
+}
+
+// often runs a property 10 times as often as the command line says.
+func often(t *testing.T, prop func(*rapid.T)) {
+	t.Helper()
+	for range 10 {
+		rapid.Check(t, prop)
+	}
 }

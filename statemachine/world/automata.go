@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/kvsettle/kvsettle/spec"
 	sm "github.com/kvsettle/kvsettle/statemachine"
 	"github.com/kvsettle/kvsettle/statemachine/canon"
@@ -31,9 +33,9 @@ type slotLook struct {
 }
 
 // tabulatePool makes the table of a pool that leases at most leases times, to the
-// given number of owners. The alphabet holds every input with every binding granted
-// so far, stale ones included. A full one has also a binding that never was, leases
-// that are too large, retirement and the close of the pool.
+// given number of owners. The alphabet holds every input with every binding that is
+// in use. A full one has also leases that are too large, retirement and the close of
+// the pool.
 func tabulatePool(cfg slot.Config, owners, leases int, full bool) (*poolTable, error) {
 	if _, err := slot.New(cfg); err != nil {
 		return nil, err
@@ -71,16 +73,18 @@ func tabulatePool(cfg slot.Config, owners, leases int, full bool) (*poolTable, e
 				held = append(held, step.out.granted)
 			}
 		}
+		more := len(held) < leases
 		// The alphabet is asked for once per row, in the order of the rows.
 		looks := make([]slotLook, cfg.Slots)
 		for i := range looks {
 			looks[i].state, looks[i].gen, _ = p.Look(uint32(i))
 		}
+		held = slices.DeleteFunc(held, func(b slot.Binding) bool { return b.Generation != looks[b.Slot].gen })
 		t.counts, t.healthy, t.slots = append(t.counts, p.Counts()), append(t.healthy, p.Healthy()), append(t.slots, looks)
-		return poolInputs(cfg, owners, len(held) < leases, held, full)
+		return poolInputs(cfg, owners, more, held, full)
 	}
 	var err error
-	t.automaton, err = tabulate(fresh, look, apply, alphabet)
+	t.automaton, err = tabulate(fresh, whole[*slot.Pool], look, apply, alphabet)
 	return t, err
 }
 
@@ -93,7 +97,6 @@ func poolInputs(cfg slot.Config, owners int, more bool, held []slot.Binding, ful
 	}
 	if full {
 		ins = append(ins, slot.Input{Kind: slot.Close}, slot.Input{Kind: slot.Lease, Owner: 1, Need: cfg.Bytes + 1})
-		held = append(held[:len(held):len(held)], slot.Binding{Pool: cfg.ID, Generation: 1, Token: neverGranted})
 	}
 	for _, b := range held {
 		ins = append(ins, slot.Input{Kind: slot.Advertise, Binding: b}, slot.Input{Kind: slot.Begin, Binding: b},
@@ -107,9 +110,6 @@ func poolInputs(cfg slot.Config, owners int, more bool, held []slot.Binding, ful
 	}
 	return ins
 }
-
-// neverGranted is a clean-up token that no pool of a model gets to.
-const neverGranted = 1 << 20
 
 func reasonOf(err error) spec.Reason {
 	if r, ok := err.(*sm.Refusal); ok {
@@ -179,7 +179,11 @@ func tabulateTag(ids []uint64) (*tagTable, error) {
 		}
 		return ins
 	}
-	return tabulate(fresh, look, apply, alphabet)
+	key := func(t *tag.Table) string {
+		v, _ := look(t)
+		return v.String()
+	}
+	return tabulate(fresh, key, look, apply, alphabet)
 }
 
 // regUse says what a regIn does.
@@ -236,5 +240,5 @@ func tabulateRegistry(ids []uint64, active, cache int) (*regTable, error) {
 		}
 		return ins
 	}
-	return tabulate(fresh, look, apply, alphabet)
+	return tabulate(fresh, whole[*registry.Registry], look, apply, alphabet)
 }

@@ -106,6 +106,10 @@ type Out[S any] struct {
 	next S
 	emit func(Event, *S)
 	rows [MaxRows]int64
+	// muted: steps are tried out, their rows do not count.
+	muted bool
+	// scratch is memory that the model uses again from step to step.
+	scratch any
 }
 
 // MaxRows is the largest number of rows of transition tables that a model can count.
@@ -114,8 +118,14 @@ const MaxRows = 256
 // Take counts that a row of the specification's transition tables was taken; row is
 // an index into Model.Rows. A nil Out counts nothing.
 func (o *Out[S]) Take(row int) {
-	if o != nil && row < MaxRows {
+	if o != nil && !o.muted && row < MaxRows {
 		o.rows[row]++
+	}
+}
+
+func (o *Out[S]) mute(on bool) {
+	if o != nil {
+		o.muted = on
 	}
 }
 

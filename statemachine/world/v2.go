@@ -50,7 +50,7 @@ type V2Case struct {
 	// Lockstep: all ranks of a service hear a verdict, pass the barrier and confirm a
 	// seal in one event.
 	Lockstep bool
-	// Strict checks FaultFreeCompletes also where plain v2 is known to violate it.
+	// Strict checks the properties about patience also where they are known not to hold.
 	Strict bool
 	// Retires: metadata may retire once its retention is over.
 	Retires bool
@@ -77,8 +77,9 @@ type V2Faults struct {
 	Rejects, Mismatches, Refusals, Denials uint8
 	// RoundFails are rounds that a rank does not enter, or barriers not reached.
 	RoundFails uint8
-	// Doubts are protocol violations noticed.
-	Doubts uint8
+	// Doubts are protocol violations noticed. Strays are messages of another attempt,
+	// ticket or epoch that reach the parent of this one.
+	Doubts, Strays uint8
 }
 
 // V2Config fixes a v2 model.
@@ -101,14 +102,20 @@ type V2Wrong struct {
 	TrustDeath bool
 	// ForgetLease drops what a machine says about its lease.
 	ForgetLease bool
+	// NeverAsk lets the soft deadline never pass.
+	NeverAsk bool
+	// WorkUnseen begins local work with the first notice and does not tell the machine.
+	WorkUnseen bool
 }
 
 // v2Edge is the truth about the writes of one edge, by bits of chunks.
 type v2Edge struct {
 	// Open: posts may be made. Active: posted and not final. Loose: final or given up
 	// as far as CTX knows, and may still land. Landed: the data is there.
-	Open                          bool
-	Seal                          bool // asked for, not confirmed
+	Open bool
+	Seal bool // asked for, not confirmed
+	// Into is the incarnation of GEN whose memory is written, plus 1.
+	Into                          uint8
 	Made                          uint8
 	Active, Loose, Landed, Handed uint8
 }
@@ -162,8 +169,12 @@ type V2State struct {
 	// Lied: a message was sent that the truth contradicts.
 	Lied    uint8
 	Refused bool
-	// Overflow: a channel was full.
-	Overflow bool
+	// Overflow: a channel was full. Crossed: a message with another key changed a
+	// parent. Hasty: a re-send was armed without a longer pause.
+	// Alone: a parent got its outcome from something else than a round.
+	Overflow, Crossed, Hasty, Alone bool
+	// Retrying is set while a retry is being carried out, never between events.
+	Retrying bool
 	// Harmed: something other than cancels, lost notices and lost messages happened.
 	Harmed    bool
 	Cancelled bool
@@ -211,12 +222,13 @@ func (c V2Config) bounds() []Bound {
 		f.Rejects, f.Mismatches = max(f.Rejects, k.Faults.Rejects), max(f.Mismatches, k.Faults.Mismatches)
 		f.Refusals, f.Denials = max(f.Refusals, k.Faults.Refusals), max(f.Denials, k.Faults.Denials)
 		f.RoundFails, f.Doubts = max(f.RoundFails, k.Faults.RoundFails), max(f.Doubts, k.Faults.Doubts)
+		f.Strays = max(f.Strays, k.Faults.Strays)
 	}
 	return []Bound{{"cases", len(c.Cases)}, {"ranks", ranks}, {"chunks", chunks}, {"drop", int(f.Drops)}, {"duplicate", int(f.Dups)},
 		{"reorder", int(f.Reorders)}, {"lost notice", int(f.DropNotices)}, {"cancel at GEN", int(f.CancelGen)}, {"cancel at CTX", int(f.CancelCtx)},
 		{"crash", int(f.Crashes)}, {"retry", int(f.Retries)}, {"send failure", int(f.SendFails)}, {"write failure", int(f.WriteFails)},
 		{"release", int(f.Releases)}, {"wrong block", int(f.VerifyFails)}, {"reject", int(f.Rejects)}, {"mismatch", int(f.Mismatches)},
-		{"refusal", int(f.Refusals)}, {"denial", int(f.Denials)}, {"failed round", int(f.RoundFails)}, {"doubt", int(f.Doubts)}}
+		{"refusal", int(f.Refusals)}, {"denial", int(f.Denials)}, {"failed round", int(f.RoundFails)}, {"doubt", int(f.Doubts)}, {"stray", int(f.Strays)}}
 }
 
 // first is the initial state of a case: CTX has leased its source slots and made

@@ -28,6 +28,8 @@ const (
 	v2DropNotice
 	v2Duplicate
 	v2Reorder
+	v2StrayToCtx
+	v2StrayToGen
 	v2CtxPrepare
 	v2CtxReject
 	v2CtxRound
@@ -77,6 +79,8 @@ const (
 // v2KindArg names the messages by v2Kind.
 const v2KindArg = "kind=OPEN|CANCEL|QUERY|TERMINAL NOT_STARTED|TERMINAL SOURCE_COMPLETE|TERMINAL DESTINATION_COMPLETE|TERMINAL UNKNOWN|TERMINAL QUIESCED|RECEIPT NOT_STARTED|RECEIPT SOURCE_COMPLETE|RECEIPT DESTINATION_COMPLETE|RECEIPT UNKNOWN|RECEIPT QUIESCED|READY|NOT_READY NOT_STARTED|NOT_READY UNKNOWN|sync|DATA_COMPLETE 1|DATA_COMPLETE 2|STATUS NOT_STARTED|STATUS IN_PROGRESS|STATUS SOURCE_COMPLETE|STATUS UNKNOWN|STATUS QUIESCED|TERMINAL NOT_STARTED|TERMINAL SOURCE_COMPLETE|TERMINAL DESTINATION_COMPLETE|TERMINAL UNKNOWN|TERMINAL QUIESCED|RECEIPT NOT_STARTED|RECEIPT SOURCE_COMPLETE|RECEIPT DESTINATION_COMPLETE|RECEIPT UNKNOWN|RECEIPT QUIESCED"
 
+const v2StrayArg = "other=attempt|ticket|epoch|all but the request id"
+
 const evidenceArg = "evidence=NOT_STARTED|SOURCE_COMPLETE|DESTINATION_COMPLETE|UNKNOWN|QUIESCED"
 
 var v2Actions = [...]Info{
@@ -106,6 +110,8 @@ var v2Actions = [...]Info{
 	v2DropNotice:           {Name: "DropNotice", From: "network", To: "network", Args: []string{v2KindArg, "ctx", "gen"}},
 	v2Duplicate:            {Name: "Duplicate", From: "network", To: "network", Args: []string{v2KindArg, "ctx", "gen"}},
 	v2Reorder:              {Name: "Reorder", From: "network", To: "network", Args: []string{v2KindArg, "ctx", "gen"}},
+	v2StrayToCtx:           {Name: "StrayToCtx", From: "network", To: "CTX {ctx}", Args: []string{"ctx", "gen", v2StrayArg, v2KindArg}},
+	v2StrayToGen:           {Name: "StrayToGen", From: "network", To: "GEN {gen}", Args: []string{"ctx", "gen", v2StrayArg, v2KindArg}},
 	v2CtxPrepare:           {Name: "CtxPrepare", Fair: true, From: "CTX {ctx}", To: "CTX {ctx}", Args: []string{"ctx"}},
 	v2CtxReject:            {Name: "CtxReject", From: "CTX {ctx}", To: "CTX {ctx}", Args: []string{"ctx"}},
 	v2CtxRound:             {Name: "CtxRound", Fair: true, From: "CTX", To: "CTX"},

@@ -16,6 +16,7 @@ var v2Leaves = [...]string{
 	"ctx.Parent: bad (zero), binding.Pool (one pool per rank), edges beyond those of the case (zero)",
 	"gen.Parent: bad (zero), binding.Pool (one pool per rank), edges beyond those of the case (zero)",
 	"slot.Pool: cfg (constant), counts (sums over entries)",
+	"Retrying (false between events)",
 }
 
 // The flags of the parents in the order of their bits. The accessors of the parents
@@ -203,7 +204,7 @@ func (w *v2World) canon(s *V2State) (canon.Value, error) {
 			return byGen(func(g int) canon.Value {
 				x := &s.Edge[k][g]
 				set := func(m uint8) canon.Value { return canon.Bits(uint64(m), 1) }
-				return canon.Rec(field("open", canon.Bool(x.Open)), field("seal", canon.Bool(x.Seal)), field("made", num(x.Made)),
+				return canon.Rec(field("open", canon.Bool(x.Open)), field("seal", canon.Bool(x.Seal)), field("into", num(x.Into)), field("made", num(x.Made)),
 					field("active", set(x.Active)), field("loose", set(x.Loose)), field("landed", set(x.Landed)), field("handed", set(x.Handed)))
 			})
 		})),
@@ -225,13 +226,14 @@ func (w *v2World) canon(s *V2State) (canon.Value, error) {
 		field("ctxRetried", byCtx(func(k int) canon.Value { return num(s.CtxRetried[k]) })),
 		field("genRetried", byGen(func(g int) canon.Value { return num(s.GenRetried[g]) })),
 		field("lied", canon.Bits(uint64(s.Lied), 0)), field("refused", canon.Bool(s.Refused)),
-		field("overflow", canon.Bool(s.Overflow)), field("harmed", canon.Bool(s.Harmed)), field("cancelled", canon.Bool(s.Cancelled)),
+		field("overflow", canon.Bool(s.Overflow)),
+		field("crossed", canon.Bool(s.Crossed)), field("hasty", canon.Bool(s.Hasty)), field("alone", canon.Bool(s.Alone)), field("harmed", canon.Bool(s.Harmed)), field("cancelled", canon.Bool(s.Cancelled)),
 		field("left", canon.Rec(field("drops", num(l.Drops)), field("dups", num(l.Dups)), field("reorders", num(l.Reorders)), field("dropNotices", num(l.DropNotices)),
 			field("cancelGen", num(l.CancelGen)), field("cancelCtx", num(l.CancelCtx)), field("crashes", num(l.Crashes)),
 			field("retries", num(l.Retries)), field("sendFails", num(l.SendFails)), field("writeFails", num(l.WriteFails)),
 			field("releases", num(l.Releases)), field("verifyFails", num(l.VerifyFails)), field("rejects", num(l.Rejects)),
 			field("mismatches", num(l.Mismatches)), field("refusals", num(l.Refusals)), field("denials", num(l.Denials)),
-			field("roundFails", num(l.RoundFails)), field("doubts", num(l.Doubts)))),
+			field("roundFails", num(l.RoundFails)), field("doubts", num(l.Doubts)), field("strays", num(l.Strays)))),
 	)
 	return v, errors.Join(errs...)
 }

@@ -19,9 +19,12 @@ func (w *v2World) invariants() []Invariant[V2State] {
 		{"OneOutcome", []string{"KS-V1-12"}, w.oneOutcome},
 		{"CleanupOnce", []string{"KS-SLOT-3"}, func(s *V2State) bool { return !s.Refused }},
 		{"ChannelsSuffice", nil, func(s *V2State) bool { return !s.Overflow }},
-		{"NotStartedIsTrue", []string{"KS-SET-2"}, told(1)},
+		{"OtherKeysChangeNothing", []string{"KS-ID-17", "KS-REG-16", "KS-ID-8"}, func(s *V2State) bool { return !s.Crossed }},
+		{"OnlyRoundsDecide", []string{"KS-TIME-14", "KS-TIME-15", "KS-RND-8"}, func(s *V2State) bool { return !s.Alone }},
+		{"PausesGrow", []string{"KS-REG-13"}, func(s *V2State) bool { return !s.Hasty }},
+		{"NotStartedIsTrue", []string{"KS-SET-2"}, w.notStartedIsTrue},
 		{"SourceCompleteIsTrue", []string{"KS-SET-3", "KS-REC-13"}, told(2)},
-		{"QuiescedIsTrue", []string{"KS-QUI-4", "KS-QUI-5"}, told(4)},
+		{"QuiescedIsTrue", []string{"KS-QUI-4", "KS-QUI-5"}, w.quiescedIsTrue},
 		{"NoticeAfterData", []string{"KS-V1-11"}, told(8)},
 		{"DestinationCompleteIsTrue", []string{"KS-SET-3"}, told(16)},
 		{"DestinationIdle", []string{"KS-QUI-6"}, told(32)},
@@ -66,7 +69,7 @@ func (w *v2World) noWriteIntoFreeSlot(s *V2State) bool {
 		return true
 	}
 	return w.every(s, func(k, g int) bool {
-		if to := s.BoundTo[k]; !w.mayWrite(s, k, g) || to != 0 && to-1 != s.GenInc || to == 0 && s.GenInc > 0 {
+		if !w.mayWrite(s, k, g) || s.Edge[k][g].Into != s.GenInc+1 {
 			return true
 		}
 		switch w.pool.slots[s.GenPool[g]][0].state {
@@ -89,7 +92,8 @@ func (w *v2World) noWriteFromFreeSlot(s *V2State) bool {
 func (w *v2World) completedHasData(s *V2State) bool {
 	all := uint8(1)<<w.at(s).Chunks - 1
 	return w.every(s, func(k, g int) bool {
-		return s.GenDown || s.Gen[g].Disposition() != sm.Completed || s.Edge[k][g].Landed == all && !s.Work[g]
+		x := &s.Edge[k][g]
+		return s.GenDown || s.Gen[g].Disposition() != sm.Completed || x.Landed == all && x.Into == s.GenInc+1 && !s.Work[g]
 	})
 }
 
@@ -210,7 +214,7 @@ func (w *v2World) leasesAddUp(s *V2State) bool {
 
 // enough says that deadlines wait for everything else and that every rank may re-send
 // more often than messages are lost.
-func (c *V2Case) enough() bool { return c.Patient && c.Faults.Retries > c.Faults.Drops }
+func (c *V2Case) enough() bool { return c.Patient && (c.Faults.Retries > c.Faults.Drops || c.Strict) }
 
 // cancelNeverUnknown: with bit 49 and patience, cancels and lost messages alone end
 // no attempt UNKNOWN.
@@ -249,5 +253,20 @@ func (w *v2World) faultFreeCompletes(s *V2State) bool {
 	return w.every(s, func(k, g int) bool {
 		a, b := s.Gen[g].Disposition(), s.Ctx[k].Disposition()
 		return !s.GenDown && !s.CtxDown && (a == sm.Open || a == sm.Completed) && (b == sm.Open || b == sm.Completed)
+	})
+}
+
+// notStartedIsTrue: an edge that says NOT_STARTED never posted a write.
+func (w *v2World) notStartedIsTrue(s *V2State) bool {
+	return s.Lied&1 == 0 && w.every(s, func(k, g int) bool {
+		return s.CtxDown || s.Ctx[k].Edge(uint8(g)) != ctx.EdgeNotStarted || s.Edge[k][g].Made == 0
+	})
+}
+
+// quiescedIsTrue: an edge that says QUIESCED writes nothing any more.
+func (w *v2World) quiescedIsTrue(s *V2State) bool {
+	return s.Lied&4 == 0 && w.every(s, func(k, g int) bool {
+		x := &s.Edge[k][g]
+		return s.CtxDown || s.Ctx[k].Edge(uint8(g)) != ctx.EdgeQuiesced || x.Active|x.Loose == 0
 	})
 }

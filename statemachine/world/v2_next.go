@@ -31,6 +31,7 @@ func (w *v2World) next(s *V2State, out *Out[V2State]) {
 		}
 	}
 	w.nextNet(s, out)
+	w.nextStray(s, out)
 	w.nextService(s, out)
 	w.nextWaits(s, out)
 }
@@ -42,7 +43,9 @@ func (w *v2World) tryGen(s *V2State, out *Out[V2State], g int, in gen.ParentInpu
 	if pay != nil {
 		pay(n)
 	}
-	if w.genStep(out, n, g, in) {
+	took := w.genStep(out, n, g, in)
+	n.Retrying = false
+	if took {
 		out.Emit(a, args...)
 	}
 }
@@ -52,7 +55,9 @@ func (w *v2World) tryCtx(s *V2State, out *Out[V2State], k int, in ctx.ParentInpu
 	if pay != nil {
 		pay(n)
 	}
-	if w.ctxStep(out, n, k, in) {
+	took := w.ctxStep(out, n, k, in)
+	n.Retrying = false
+	if took {
 		out.Emit(a, args...)
 	}
 }
@@ -195,10 +200,12 @@ func (w *v2World) nextEdge(s *V2State, k, g int, out *Out[V2State]) {
 	if x.Open && int(x.Made) < c.Chunks && !s.CtxDown {
 		in.Kind = ctx.OnPosted
 		chunk := x.Made
-		w.tryCtx(s, out, k, in, v2Post, func(n *V2State) {
-			n.Edge[k][g].Made++
-			n.Edge[k][g].Active |= 1 << chunk
-		}, a, b, int8(chunk))
+		n := out.From(s)
+		n.Edge[k][g].Made++
+		n.Edge[k][g].Active |= 1 << chunk
+		if w.ctxStep(out, n, k, in) || w.cfg.Wrong.SealIgnored {
+			out.Emit(v2Post, a, b, int8(chunk))
+		}
 	}
 	if x.Seal {
 		in.Kind = ctx.OnSealed

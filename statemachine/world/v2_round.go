@@ -25,7 +25,7 @@ func (w *v2World) nextCtxRound(s *V2State, out *Out[V2State]) {
 		if !pending {
 			return
 		}
-		if w.usefulCtx(s) {
+		if w.usefulCtx(out, s) {
 			w.holdCtx(out, out.From(s), 0)
 			out.Emit(v2CtxRound)
 		}
@@ -92,11 +92,13 @@ func (w *v2World) nextCtxRound(s *V2State, out *Out[V2State]) {
 
 // usefulCtx says whether a round would change anything. Ranks enter one in every
 // iteration; those that only wait for the others are left out here.
-func (w *v2World) usefulCtx(s *V2State) bool {
+func (w *v2World) usefulCtx(out *Out[V2State], s *V2State) bool {
+	out.mute(true)
+	defer out.mute(false)
 	n := *s
-	w.holdCtx(nil, &n, 0)
+	w.holdCtx(out, &n, 0)
 	for k := range w.at(s).Ctxs {
-		w.ctxStep(nil, &n, k, ctx.ParentInput{Kind: ctx.OnRound, Verdict: n.CtxRound.By[k]})
+		w.ctxStep(out, &n, k, ctx.ParentInput{Kind: ctx.OnRound, Verdict: n.CtxRound.By[k]})
 	}
 	n.CtxRound = s.CtxRound
 	return n != *s
@@ -105,9 +107,9 @@ func (w *v2World) usefulCtx(s *V2State) bool {
 func (w *v2World) holdCtx(out *Out[V2State], n *V2State, absent uint8) {
 	c := w.at(n)
 	v := round.View{X49: c.Caps.Has(descriptor.CapQuiescence), Ranks: uint8(c.Ctxs), Absent: absent}
-	var buf [8]ctx.ParentEffect
+	mem := scratchOf(out)
 	for k := range c.Ctxs {
-		p, effects, err := n.Ctx[k].Step(ctx.ParentInput{Kind: ctx.OnContribute}, buf[:0])
+		p, effects, err := n.Ctx[k].Step(ctx.ParentInput{Kind: ctx.OnContribute}, mem.ctx[3][:0])
 		if err != nil {
 			continue
 		}
@@ -161,7 +163,7 @@ func (w *v2World) nextGenRound(s *V2State, out *Out[V2State]) {
 		if !pending {
 			return
 		}
-		if w.usefulGen(s) {
+		if w.usefulGen(out, s) {
 			w.holdGen(out, out.From(s), 0)
 			out.Emit(v2GenRound)
 		}
@@ -228,11 +230,13 @@ func (w *v2World) nextGenRound(s *V2State, out *Out[V2State]) {
 
 // usefulGen says whether a round would change anything. Ranks enter one in every
 // iteration; those that only wait for the others are left out here.
-func (w *v2World) usefulGen(s *V2State) bool {
+func (w *v2World) usefulGen(out *Out[V2State], s *V2State) bool {
+	out.mute(true)
+	defer out.mute(false)
 	n := *s
-	w.holdGen(nil, &n, 0)
+	w.holdGen(out, &n, 0)
 	for g := range w.at(s).Gens {
-		w.genStep(nil, &n, g, gen.ParentInput{Kind: gen.OnRound, Verdict: n.GenRound.By[g]})
+		w.genStep(out, &n, g, gen.ParentInput{Kind: gen.OnRound, Verdict: n.GenRound.By[g]})
 	}
 	n.GenRound = s.GenRound
 	return n != *s
@@ -241,9 +245,9 @@ func (w *v2World) usefulGen(s *V2State) bool {
 func (w *v2World) holdGen(out *Out[V2State], n *V2State, absent uint8) {
 	c := w.at(n)
 	v := round.View{X49: c.Caps.Has(descriptor.CapQuiescence), Ranks: uint8(c.Gens), Absent: absent}
-	var buf [8]gen.ParentEffect
+	mem := scratchOf(out)
 	for g := range c.Gens {
-		p, effects, err := n.Gen[g].Step(gen.ParentInput{Kind: gen.OnContribute}, buf[:0])
+		p, effects, err := n.Gen[g].Step(gen.ParentInput{Kind: gen.OnContribute}, mem.gen[3][:0])
 		if err != nil {
 			continue
 		}
@@ -271,7 +275,7 @@ func (w *v2World) holdGen(out *Out[V2State], n *V2State, absent uint8) {
 
 // calm says that nothing is under way: no message, no write, no local work, no
 // round, no call. Only time can change such a state.
-func (w *v2World) calm(s *V2State) bool {
+func (w *v2World) calm(out *Out[V2State], s *V2State) bool {
 	c := w.at(s)
 	if s.CtxRound.Busy || s.GenRound.Busy {
 		return false
@@ -287,7 +291,8 @@ func (w *v2World) calm(s *V2State) bool {
 		if s.GenDown {
 			break
 		}
-		if s.Work[g] || s.LeaseAsked[g] || s.Gen[g].Pending() && w.usefulGen(s) || !s.Imported[g] && w.visible(s) {
+		if s.Work[g] || s.LeaseAsked[g] || s.Gen[g].Pending() && w.usefulGen(out, s) ||
+			!s.Imported[g] && genOpen(&s.Gen[g]) && w.visible(s) {
 			return false
 		}
 		if p := &s.Gen[g]; p.State() == gen.ParentAdmitted && p.Leased() {
@@ -304,7 +309,7 @@ func (w *v2World) calm(s *V2State) bool {
 			break
 		}
 		p := &s.Ctx[k]
-		if p.Pending() && w.usefulCtx(s) {
+		if p.Pending() && w.usefulCtx(out, s) {
 			return false
 		}
 		for g := range c.Gens {
@@ -332,10 +337,10 @@ func (w *v2World) nextWaits(s *V2State, out *Out[V2State]) {
 	c := w.at(s)
 	soft, hard := true, true
 	if c.Patient {
-		soft = w.calm(s)
+		soft = w.calm(out, s)
 		hard = soft
 		for g := range c.Gens {
-			if !s.GenDown && (s.GenWaits[g]>>settle.SoftWait&1 != 0 || w.genMayRetry(s, g)) {
+			if !s.GenDown && (s.GenWaits[g]>>settle.SoftWait&1 != 0 && !w.cfg.Wrong.NeverAsk || w.genMayRetry(s, g)) {
 				hard = false
 			}
 		}
@@ -350,7 +355,7 @@ func (w *v2World) nextWaits(s *V2State, out *Out[V2State]) {
 			break
 		}
 		for wait, a := range genWaitActions {
-			if s.GenWaits[g]>>wait&1 == 0 || a == 0 {
+			if s.GenWaits[g]>>wait&1 == 0 || a == 0 || w.cfg.Wrong.NeverAsk && settle.Wait(wait) == settle.SoftWait {
 				continue
 			}
 			switch settle.Wait(wait) {
@@ -375,6 +380,7 @@ func (w *v2World) nextWaits(s *V2State, out *Out[V2State]) {
 				n.GenWaits[g] &^= 1 << wait
 				if settle.Wait(wait) == settle.RetryWait {
 					n.GenRetried[g]++
+					n.Retrying = true
 				}
 			}, int8(g))
 		}
@@ -405,6 +411,7 @@ func (w *v2World) nextWaits(s *V2State, out *Out[V2State]) {
 				n.CtxWaits[k] &^= 1 << wait
 				if settle.Wait(wait) == settle.RetryWait {
 					n.CtxRetried[k]++
+					n.Retrying = true
 				}
 			}, int8(k))
 		}

@@ -161,7 +161,7 @@ func (w *v2World) settled(s *V2State) bool {
 				}
 				continue
 			}
-			if p.Disposition() == sm.Open || s.Work[g] || s.LeaseAsked[g] || p.Pending() && w.usefulGen(s) {
+			if p.Disposition() == sm.Open || s.Work[g] || s.LeaseAsked[g] || p.Pending() && w.usefulGen(nil, s) {
 				return false
 			}
 			if st := p.State(); st != gen.ParentSuccess && st != gen.ParentRetired && !st.Terminal() {
@@ -180,7 +180,7 @@ func (w *v2World) settled(s *V2State) bool {
 		if p.State() == ctx.ParentAbsent {
 			continue // a new incarnation
 		}
-		if p.Disposition() == sm.Open || p.Pending() && w.usefulCtx(s) {
+		if p.Disposition() == sm.Open || p.Pending() && w.usefulCtx(nil, s) {
 			return false
 		}
 		if st := p.State(); st != ctx.ParentSuccess && st != ctx.ParentRetired && !st.Terminal() {

@@ -22,6 +22,13 @@ type v2Sizes struct {
 	cases []V2Case
 }
 
+// newV2Sizes begins with the simplest world: one rank on each side, plain v2, one
+// write, patience, and a backend like shm.
+func newV2Sizes() *v2Sizes {
+	return &v2Sizes{base: V2Case{Gens: 1, Ctxs: 1, Chunks: 1, Patient: true, DeathQuiet: true, Lockstep: true,
+		Contract: settle.Visible | settle.NoticeAfterData | settle.SuccessQuiet}}
+}
+
 func (b *v2Sizes) add(f V2Faults, change ...func(*V2Case)) {
 	c := b.base
 	for _, ch := range change {
@@ -55,8 +62,7 @@ func errorQuiet(c *V2Case) { c.Contract |= settle.ErrorQuiet }
 // a lost, a doubled and a reordered message, a cancel on either side and a crash;
 // the other cases have more ranks, faults of other kinds, or impatient deadlines.
 func V2Size(name, size string) (V2Config, bool) {
-	b := &v2Sizes{base: V2Case{Gens: 1, Ctxs: 1, Chunks: 1, Patient: true, DeathQuiet: true, Lockstep: true,
-		Contract: settle.Visible | settle.NoticeAfterData | settle.SuccessQuiet}}
+	b := newV2Sizes()
 	ok := size == "small" || size == "medium" || size == "large"
 	medium, large := size == "medium", size == "large"
 	switch name {
@@ -148,7 +154,8 @@ func (b *v2Sizes) two(medium, large bool) {
 	}
 	if large {
 		b.add(V2Faults{CancelGen: 1, Retries: 1}, ranks(2, 1))
-		b.add(V2Faults{CancelGen: 1, Retries: 1}, ranks(1, 2), caps(x49))
+		b.add(V2Faults{CancelCtx: 1, Retries: 1}, ranks(1, 2), caps(x49))
+		b.add(V2Faults{CancelGen: 1, Retries: 1}, ranks(1, 2))
 		b.add(V2Faults{}, ranks(2, 2), caps(x49))
 	}
 }
@@ -156,6 +163,7 @@ func (b *v2Sizes) two(medium, large bool) {
 // restart: crashes with new epochs, and what arrives late from the old ones.
 func (b *v2Sizes) restart(medium, large bool) {
 	b.add(V2Faults{Crashes: 1, Drops: 1}, restarts)
+	b.add(V2Faults{Strays: 1, Retries: 1}, caps(x48|x49))
 	if medium || large {
 		b.add(V2Faults{Crashes: 2, Drops: 1}, restarts)
 		b.add(V2Faults{Crashes: 1, Dups: 1, Reorders: 1}, restarts, far)

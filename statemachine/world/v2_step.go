@@ -8,14 +8,37 @@ import (
 	"github.com/kvsettle/kvsettle/wire/control"
 )
 
+// v2Scratch is where the parents put their effects; a step can lead to another one.
+type v2Scratch struct {
+	ctx   [4][24]ctx.ParentEffect
+	gen   [4][24]gen.ParentEffect
+	depth int
+}
+
+// scratchOf returns the memory that belongs to out. Without an Out it is new.
+func scratchOf(out *Out[V2State]) *v2Scratch {
+	if out == nil {
+		return new(v2Scratch)
+	}
+	if s, ok := out.scratch.(*v2Scratch); ok {
+		return s
+	}
+	s := new(v2Scratch)
+	out.scratch = s
+	return s
+}
+
 // ctxStep gives an input to the parent of CTX rank k and carries out its effects.
 // It returns false when the parent refused.
 func (w *v2World) ctxStep(out *Out[V2State], s *V2State, k int, in ctx.ParentInput) bool {
-	var buf [24]ctx.ParentEffect
-	p, effects, err := s.Ctx[k].Step(in, buf[:0])
+	mem := scratchOf(out)
+	p, effects, err := s.Ctx[k].Step(in, mem.ctx[mem.depth%4][:0])
 	if err != nil {
 		return false
 	}
+	mem.depth++
+	defer func() { mem.depth-- }()
+	s.Alone = s.Alone || in.Kind != ctx.OnRound && s.Ctx[k].Disposition() != p.Disposition()
 	s.Ctx[k] = p
 	for i := range effects {
 		w.ctxDo(out, s, k, &effects[i])
@@ -50,7 +73,10 @@ func (w *v2World) ctxDo(out *Out[V2State], s *V2State, k int, e *ctx.ParentEffec
 	case ctx.DoSync:
 		w.notice(s, k, g, v2Sync)
 	case ctx.DoWrite:
-		s.Edge[k][g].Open = true
+		s.Edge[k][g].Open, s.Edge[k][g].Into = true, s.GenInc+1
+		if s.BoundTo[k] > 0 {
+			s.Edge[k][g].Into = s.BoundTo[k]
+		}
 		if w.pool.slots[*row][0].state == slot.Leased {
 			w.poolStep(s, row, slot.Input{Kind: slot.Begin, Binding: binding})
 		}
@@ -75,6 +101,7 @@ func (w *v2World) ctxDo(out *Out[V2State], s *V2State, k int, e *ctx.ParentEffec
 		s.CtxOutcomes[k]++
 	case ctx.DoArm:
 		s.CtxWaits[k] |= 1 << e.Wait
+		s.Hasty = s.Hasty || e.Wait == settle.RetryWait && s.Retrying && e.Step == 0
 	case ctx.DoDisarm:
 		s.CtxWaits[k] &^= 1 << e.Wait
 	}
@@ -162,11 +189,14 @@ func (w *v2World) toGen(s *V2State, k, g int, kind v2Kind) {
 // genStep gives an input to the parent of GEN rank g and carries out its effects.
 // It returns false when the parent refused.
 func (w *v2World) genStep(out *Out[V2State], s *V2State, g int, in gen.ParentInput) bool {
-	var buf [24]gen.ParentEffect
-	p, effects, err := s.Gen[g].Step(in, buf[:0])
+	mem := scratchOf(out)
+	p, effects, err := s.Gen[g].Step(in, mem.gen[mem.depth%4][:0])
 	if err != nil {
 		return false
 	}
+	mem.depth++
+	defer func() { mem.depth-- }()
+	s.Alone = s.Alone || in.Kind != gen.OnRound && in.Kind != gen.OnValidate && s.Gen[g].Disposition() != p.Disposition()
 	s.Gen[g] = p
 	for i := range effects {
 		w.genDo(out, s, g, &effects[i])
@@ -227,6 +257,7 @@ func (w *v2World) genDo(out *Out[V2State], s *V2State, g int, e *gen.ParentEffec
 		s.GenOutcomes[g]++
 	case gen.DoArm:
 		s.GenWaits[g] |= 1 << e.Wait
+		s.Hasty = s.Hasty || e.Wait == settle.RetryWait && s.Retrying && e.Step == 0
 	case gen.DoDisarm:
 		s.GenWaits[g] &^= 1 << e.Wait
 	}
@@ -316,6 +347,9 @@ func (w *v2World) genHears(out *Out[V2State], s *V2State, ctxInc uint8, kind v2K
 		in.Kind, in.Evidence = gen.OnTerminal, evidences[kind-v2CtxTerminal]
 	default:
 		in.Kind, in.Evidence = gen.OnReceipt, evidences[kind-v2CtxReceipt]
+	}
+	if w.cfg.Wrong.WorkUnseen && (in.Kind == gen.OnSync || in.Kind == gen.OnData) {
+		s.Work[g] = true
 	}
 	w.genStep(out, s, g, in)
 }

@@ -54,11 +54,23 @@ type maker struct {
 // makers is in the order in which --all runs.
 func makers() []maker {
 	all := []maker{
+		{"negotiate", func(size string) (Model, error) {
+			cfg, ok := world.NegotiateSize(size)
+			return of(ok, size, func() (*world.Model[world.NegotiateState], error) { return world.Negotiate(cfg) })
+		}},
+		{"slot", func(size string) (Model, error) {
+			cfg, ok := world.SlotSize(size)
+			return of(ok, size, func() (*world.Model[world.SlotState], error) { return world.Slot(cfg) })
+		}},
 		{"v1", func(size string) (Model, error) {
 			cfg, ok := world.V1Size(size)
 			return of(ok, size, func() (*world.Model[world.V1State], error) { return world.V1(cfg) })
 		}},
 	}
+	all = append(all, maker{"round", func(size string) (Model, error) {
+		cfg, ok := world.RoundSize(size)
+		return of(ok, size, func() (*world.Model[world.RoundState], error) { return world.Round(cfg) })
+	}})
 	for _, name := range world.V2Names() {
 		all = append(all, maker{name, func(size string) (Model, error) {
 			cfg, ok := world.V2Size(name, size)

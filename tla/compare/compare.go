@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +46,9 @@ type Result struct {
 	Seconds   float64 `json:"seconds"`
 	// Violated is the invariant that TLC found violated before the graph was complete.
 	Violated string `json:"violated,omitempty"`
+	// Stopped says that TLC was ended because it had found far more states than the Go
+	// world has; its numbers are then those reached.
+	Stopped bool `json:"stopped,omitempty"`
 	// Leaves is the declared projection: what the canonical form leaves out.
 	Leaves []string `json:"leaves"`
 	// Difference is the first one, when the graphs are not equal.
@@ -72,26 +76,34 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 		return res, err
 	}
 	p := newPair()
-	o, err := p.addTLC(ctx, opt.Tools, job)
-	res.Seconds = time.Since(begin).Seconds()
-	res.TLCStates, res.TLCEdges = p.sides[tlcSide].states, len(p.sides[tlcSide].edges)
-	if err != nil {
-		return res, err
-	}
-	if o.Verdict == tlc.Violated {
-		res.Violated = o.Property
-		return res, nil
-	}
 	if err := p.addGo(ctx, opt.Model, opt.Workers); err != nil {
 		return res, err
 	}
 	res.GoStates, res.GoEdges = p.sides[goSide].states, len(p.sides[goSide].edges)
-	if res.Equal = p.equal(); !res.Equal && !opt.Brief {
+	p.limit = limit(res.GoStates)
+	o, err := p.addTLC(ctx, opt.Tools, job)
+	res.Seconds = time.Since(begin).Seconds()
+	res.TLCStates, res.TLCEdges = p.sides[tlcSide].states, len(p.sides[tlcSide].edges)
+	switch {
+	case errors.Is(err, errTooMany):
+		res.Stopped = true
+	case err != nil:
+		return res, err
+	case o.Verdict == tlc.Violated:
+		res.Violated = o.Property
+		return res, nil
+	}
+	err = nil
+	if res.Equal = !res.Stopped && p.equal(); !res.Equal && !opt.Brief {
 		res.Difference, err = p.difference(ctx, opt, job)
 	}
 	res.Seconds = time.Since(begin).Seconds()
 	return res, err
 }
+
+// limit is how many states TLC may find for a Go world of so many: a model that lost
+// an assignment can have infinitely many.
+func limit(states int) int { return 4*states + 1000 }
 
 // prepare writes the modules with a configuration for dumping into dir.
 func prepare(dir string, opt Options) (tlc.Job, error) {

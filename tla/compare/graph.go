@@ -53,6 +53,7 @@ type pair struct {
 	actions []string
 	byName  map[string]uint16
 	sides   [2]side
+	limit   int // of TLC's states; 0 is none
 }
 
 // The two sides.

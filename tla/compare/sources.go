@@ -205,12 +205,16 @@ func (p *pair) addTLC(ctx context.Context, tools tlc.Tools, job tlc.Job) (tlc.Ou
 		var k Print
 		k, buf = printOf(v, buf)
 		byID[id], _ = p.state(tlcSide, k, initial)
+		if p.limit > 0 && p.sides[tlcSide].states > p.limit {
+			return errTooMany
+		}
 		return nil
 	}, func(from, to int64, action string) error {
 		raws = append(raws, raw{from, to, p.action(action)})
 		return nil
 	})
-	if err != nil {
+	stopped := errors.Is(err, errTooMany)
+	if err != nil && !stopped {
 		return o, err
 	}
 	t := &p.sides[tlcSide]
@@ -218,10 +222,16 @@ func (p *pair) addTLC(ctx context.Context, tools tlc.Tools, job tlc.Job) (tlc.Ou
 	for _, e := range raws {
 		from, ok1 := byID[e.from]
 		to, ok2 := byID[e.to]
+		if stopped && (!ok1 || !ok2) {
+			continue
+		}
 		if !ok1 || !ok2 {
 			return o, fmt.Errorf("%w: TLC: an edge %s joins a state that was not given", ErrUnusable, p.actions[e.action])
 		}
 		t.edges = append(t.edges, edge{from, to, e.action})
+	}
+	if stopped {
+		return o, errors.Join(err, p.close(tlcSide))
 	}
 	if int64(t.states) != o.Distinct && o.Verdict == tlc.OK {
 		return o, fmt.Errorf("%w: TLC counts %d states and its dump has %d", ErrUnusable, o.Distinct, t.states)
@@ -229,9 +239,13 @@ func (p *pair) addTLC(ctx context.Context, tools tlc.Tools, job tlc.Job) (tlc.Ou
 	return o, p.close(tlcSide)
 }
 
+// errFound ends a run that has given all that was asked for.
+var errFound = errors.New("found")
+
 // fetchTLC returns the values of the wanted states in a second run.
 func fetchTLC(ctx context.Context, tools tlc.Tools, job tlc.Job, wanted map[Print]canon.Value) error {
 	var buf []byte
+	left := len(wanted)
 	_, err := stream(ctx, tools, job, func(id int64, text []byte, _ bool) error {
 		v, err := value.ParseState(text)
 		if err != nil {
@@ -239,10 +253,16 @@ func fetchTLC(ctx context.Context, tools tlc.Tools, job tlc.Job, wanted map[Prin
 		}
 		var k Print
 		k, buf = printOf(v, buf)
-		if _, ok := wanted[k]; ok {
+		if old, ok := wanted[k]; ok && old.Kind() == 0 {
 			wanted[k] = v
+			if left--; left == 0 {
+				return errFound
+			}
 		}
 		return nil
 	}, func(int64, int64, string) error { return nil })
+	if errors.Is(err, errFound) {
+		return nil
+	}
 	return err
 }

@@ -26,17 +26,13 @@ type Codec[S comparable] struct {
 }
 
 // NewCodec returns the codec of S. It refuses, with an error that wraps ErrState, a
-// type with pointers, interfaces, channels or floats in it, and one whose size is no
-// multiple of 8 and above 8.
+// type with pointers, interfaces, channels or floats in it.
 func NewCodec[S comparable]() (*Codec[S], error) {
 	t := reflect.TypeFor[S]()
 	words := (t.Size() + 7) / 8
 	c := &Codec[S]{masks: make([]uint64, words), strings: make([]bool, words)}
 	if err := c.walk(t, 0); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrState, t, err)
-	}
-	if t.Size()%8 != 0 {
-		return nil, fmt.Errorf("%w: %s has %d bytes, which is no multiple of 8", ErrState, t, t.Size())
 	}
 	c.plain = true
 	for _, s := range c.strings {
@@ -103,10 +99,28 @@ func (n *names) number(s string) uint64 {
 	return id
 }
 
+// padded makes room for whole words around any S.
+type padded[S comparable] struct {
+	_ [0]uint64
+	s S
+	_ [8]byte
+}
+
+func (c *Codec[S]) words(p *padded[S]) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(&p.s)), len(c.masks))
+}
+
 // Append appends the key of s to dst: a bitmap of the words that are not zero, then
 // those words.
 func (c *Codec[S]) Append(dst []uint64, s *S) []uint64 {
-	words := unsafe.Slice((*uint64)(unsafe.Pointer(s)), len(c.masks))
+	if unsafe.Sizeof(*s)%8 == 0 {
+		return c.append(dst, unsafe.Slice((*uint64)(unsafe.Pointer(s)), len(c.masks)))
+	}
+	p := padded[S]{s: *s}
+	return c.append(dst, c.words(&p))
+}
+
+func (c *Codec[S]) append(dst, words []uint64) []uint64 {
 	maps := (len(words) + 63) / 64
 	base := len(dst)
 	for range maps {
@@ -133,9 +147,18 @@ func (c *Codec[S]) Append(dst []uint64, s *S) []uint64 {
 
 // Read fills s from the key at the front of src and returns what follows it.
 func (c *Codec[S]) Read(src []uint64, s *S) []uint64 {
-	var zero S
-	*s = zero
-	words := unsafe.Slice((*uint64)(unsafe.Pointer(s)), len(c.masks))
+	if unsafe.Sizeof(*s)%8 == 0 {
+		var zero S
+		*s = zero
+		return c.read(src, unsafe.Slice((*uint64)(unsafe.Pointer(s)), len(c.masks)))
+	}
+	var p padded[S]
+	src = c.read(src, c.words(&p))
+	*s = p.s
+	return src
+}
+
+func (c *Codec[S]) read(src, words []uint64) []uint64 {
 	maps := (len(words) + 63) / 64
 	bitmaps := src[:maps]
 	src = src[maps:]

@@ -181,3 +181,24 @@ func TestAgainstNaive(t *testing.T) {
 		texts[v.String()] = s
 	}
 }
+
+// odd has a size that is no multiple of 8.
+type odd struct {
+	A [11]uint8
+	B int16
+}
+
+func TestKeyOfOddSize(t *testing.T) {
+	c, err := NewCodec[odd]()
+	require.NoError(t, err)
+	rapid.Check(t, func(t *rapid.T) {
+		var a, b odd
+		a.A[rapid.IntRange(0, 10).Draw(t, "i")] = rapid.Uint8Range(0, 2).Draw(t, "v")
+		b.B, a.B = rapid.Int16Range(-1, 1).Draw(t, "b"), rapid.Int16Range(-1, 1).Draw(t, "a")
+		ka, kb := c.Append(nil, &a), c.Append(nil, &b)
+		require.Equal(t, a == b, equal(ka, kb))
+		back := b
+		require.Empty(t, c.Read(ka, &back))
+		require.Equal(t, a, back)
+	})
+}

@@ -39,6 +39,13 @@ const usage = `kvmodel checks the protocol's machines.
       --heap N                        Java's heap in MiB (default 2048)
   kvmodel compare MODEL... | --all    TLC's graph against the Go world's: must be equal
       flags as for check
+  kvmodel mutate MODEL... | --all     break the models on purpose; all must be seen
+      --sample N, --seed S, --only P  take N at random; those whose name begins with P
+      --no-tla, --no-go               leave out one kind; other flags as for check
+  kvmodel explain MODEL PROPERTY      a counterexample as text, picture, trace and Go test
+      --mutant NAME | --config FILE   what to break; --out DIR, --size as above
+  kvmodel trace FILE [--tell]         replay a trace on the machines
+  kvmodel doctor                      find Java and TLC, fetch them if needed, try them
 
 exit codes: 0 ok, 1 violated, 2 usage, 3 model unusable or stopped early
 `
@@ -65,6 +72,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return checkCommand(ctx, args[1:], stdout, stderr)
 	case "compare":
 		return compareCommand(ctx, args[1:], stdout, stderr)
+	case "mutate":
+		return mutateCommand(ctx, args[1:], stdout, stderr)
+	case "trace":
+		return traceCommand(ctx, args[1:], stdout, stderr)
+	case "explain":
+		return explainCommand(ctx, args[1:], stdout, stderr)
+	case "doctor":
+		return doctorCommand(ctx, args[1:], stdout, stderr)
 	case "list":
 		return listCommand(args[1:], stdout, stderr)
 	case "help", "-h", "--help":
