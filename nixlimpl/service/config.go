@@ -61,8 +61,11 @@ func (s Settings) request(ms uint64) time.Duration {
 }
 
 // ControlLifetime is how long after the end of an attempt a message of it may
-// still arrive: control deadline, 1 s of queues and 1 s of replay.
-func (s Settings) ControlLifetime() time.Duration { return s.Control + 2*time.Second }
+// still arrive: control deadline, 1 s of queues and 1 s of replay. With a short
+// control deadline a late request and its late answer need that allowance twice.
+func (s Settings) ControlLifetime() time.Duration {
+	return max(s.Control, 2*time.Second) + 2*time.Second
+}
 
 // Hooks let a fault injector stand between a service and its agent. All fields are
 // optional.

@@ -164,9 +164,9 @@ func (g *GEN) admit(h handover.Handover, reply func(Outcome)) {
 	r := &genRecord{id: id, hand: h, reply: reply, peer: g.peerOf(agent)}
 	g.records[id] = r
 	s := g.cfg.Settings
-	g.step(r, gen.Input{Kind: gen.Start, Edges: 1, CancelBeatsSuccess: g.Enabled(), Settings: gen.Settings{
-		Admission: nanos(s.Admission), Request: nanos(s.request(h.KVSettle.DeadlineMS)), Control: nanos(s.Control)}})
 	d := negotiate.GEN(g.cfg.Local, g.desc, peers)
+	g.step(r, gen.Input{Kind: gen.Start, Edges: 1, ExpectReject: d.Action == negotiate.ProceedExpectReject, CancelBeatsSuccess: g.Enabled(), Settings: gen.Settings{
+		Admission: nanos(s.Admission), Request: nanos(s.request(h.KVSettle.DeadlineMS)), Control: nanos(s.Control)}})
 	if d.Action == negotiate.RefuseLocally {
 		g.step(r, gen.Input{Kind: gen.RefusedLocally, Reason: d.Reason})
 		return
