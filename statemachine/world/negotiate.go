@@ -1,6 +1,8 @@
 package world
 
 import (
+	"strings"
+
 	"github.com/kvsettle/kvsettle/statemachine/canon"
 	"github.com/kvsettle/kvsettle/statemachine/negotiate"
 	"github.com/kvsettle/kvsettle/wire/descriptor"
@@ -60,7 +62,8 @@ func negAgents() []negAgent {
 	recovery.Caps |= descriptor.CapRecovery
 	foreign.ABI = 2
 	broken := with("broken", negotiate.On, on)
-	broken.name = broken.name[:len(broken.name)-4]
+	// A field that is no number; a name without its terminator would count as legacy.
+	broken.name = strings.Replace(broken.name, "_v1_1_", "_v1_x_", 1)
 	return []negAgent{
 		{name: "legacy"},
 		with("off", negotiate.Off, off),
@@ -152,7 +155,7 @@ const (
 	negDeadline
 )
 
-var negActions = [...]Info{
+var negActions = []Info{
 	negValidate:   {Name: "GenValidates", Fair: true, From: "GEN", To: "CTX"},
 	negJudge:      {Name: "CtxJudges", Fair: true, From: "CTX {ctx}", To: "GEN", Args: []string{"ctx"}},
 	negHear:       {Name: "GenHears", Fair: true, From: "CTX {ctx}", To: "GEN", Args: []string{"ctx"}},
@@ -174,7 +177,7 @@ func Negotiate(cfg NegotiateConfig) (*Model[NegotiateState], error) {
 		Name: "negotiate", Size: cfg.Size, Actors: []string{"router", "GEN", "network", "CTX", "CTX 1", "CTX 2"},
 		Bounds: []Bound{{"kinds", len(cfg.Kinds)}, {"CTX ranks", negCtxs}, {"drop", int(cfg.Drops)}, {"duplicate", int(cfg.Dups)},
 			{"reorder", -1}, {"upgrade", int(cfg.Upgrades)}, {"cancel at GEN", int(cfg.Cancels)}},
-		Actions: collect(len(negActions), func(i int) Info { return negActions[i] }), Next: w.next, Canon: w.canon,
+		Actions: negActions, Next: w.next, Canon: w.canon,
 		Settled: func(s *NegotiateState) bool { return s.Phase >= negCompleted },
 		Invariants: []Invariant[NegotiateState]{
 			{"NoPayloadInRefusedCell", []string{"KS-SEL-11", "KS-SEL-26"}, func(s *NegotiateState) bool { return !s.Odd }},

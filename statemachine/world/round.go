@@ -30,8 +30,6 @@ type RoundFaults struct{ Drops, Dups, Cancels, Crashes uint8 }
 
 // RoundWrong names the rules of a round world that can be broken.
 type RoundWrong struct {
-	// IgnoreAbsent decides as if every rank had entered.
-	IgnoreAbsent bool
 	// NoBarrier lets a rank pass as soon as it has installed.
 	NoBarrier bool
 	// TwoFaced tells some ranks of a cancel and others not.
@@ -115,7 +113,7 @@ const (
 	rndCrash
 )
 
-var rndActions = [...]Info{
+var rndActions = []Info{
 	rndBegin:     {Name: "BeginRound", Fair: true, From: "rank {rank}", To: "network", Args: []string{"rank"}},
 	rndPayload:   {Name: "DeliverPayload", Fair: true, From: "rank {from}", To: "rank {rank}", Args: []string{"rank", "from", "round"}},
 	rndInstalled: {Name: "DeliverInstalled", Fair: true, From: "rank {from}", To: "rank {rank}", Args: []string{"rank", "from", "round"}},
@@ -141,7 +139,7 @@ func Round(cfg RoundConfig) (*Model[RoundState], error) {
 		Name: "round", Size: cfg.Size, Actors: []string{"router", "rank 1", "rank 2", "rank 3", "network"},
 		Bounds: []Bound{{"ranks", cfg.Ranks}, {"rounds", cfg.Rounds}, {"drop", int(cfg.Left.Drops)}, {"duplicate", int(cfg.Left.Dups)},
 			{"reorder", -1}, {"cancel at any rank", int(cfg.Left.Cancels)}, {"crash", int(cfg.Left.Crashes)}},
-		Actions: collect(len(rndActions), func(i int) Info { return rndActions[i] }), Rows: rows, Init: []RoundState{{Left: cfg.Left}}, Next: w.next, Settled: w.settled, Canon: w.canon,
+		Actions: rndActions, Rows: rows, Init: []RoundState{{Left: cfg.Left}}, Next: w.next, Settled: w.settled, Canon: w.canon,
 		Invariants: []Invariant[RoundState]{
 			{"SameDecision", []string{"KS-RND-6"}, w.sameDecision},
 			{"BarrierMeansAll", []string{"KS-RND-10", "KS-RND-11"}, w.barrierMeansAll},
@@ -214,14 +212,7 @@ func (w *roundWorld) judge(out *Out[RoundState], s *RoundState, r, id int, absen
 			v.By[from] = round.Contribution{Intent: wireround.Admit, Evidence: control.NotStarted}
 		case roundCancel + 1:
 			v.By[from] = round.Contribution{Intent: wireround.Cancel, Evidence: control.NotStarted}
-		default:
-			if w.cfg.Wrong.IgnoreAbsent {
-				v.By[from] = round.Contribution{Intent: wireround.Admit, Evidence: control.NotStarted}
-			}
 		}
-	}
-	if w.cfg.Wrong.IgnoreAbsent {
-		v.Absent = 0
 	}
 	d := round.Decide(&v)
 	if d.Row != round.NoRow {

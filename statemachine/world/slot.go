@@ -125,7 +125,7 @@ const (
 	slotLeaseRefused
 )
 
-var slotActions = [...]Info{
+var slotActions = []Info{
 	slotLeaseIt:         {Name: "Lease", From: "attempt {owner}", To: "pool", Args: []string{"owner"}},
 	slotAdvertise:       {Name: "Advertise", From: "attempt {owner}", To: "peer", Args: []string{"owner"}},
 	slotBegin:           {Name: "Begin", From: "attempt {owner}", To: "pool", Args: []string{"owner"}},
@@ -166,7 +166,7 @@ func Slot(cfg SlotConfig) (*Model[SlotState], error) {
 	return &Model[SlotState]{
 		Name: "slot", Size: cfg.Size, Actors: []string{"router", "attempt 1", "attempt 2", "attempt 3", "pool", "peer"},
 		Bounds:  []Bound{{"slots", cfg.Slots}, {"budget", cfg.Budget}, {"attempts", cfg.Owners}, {"stale use", int(cfg.Stales)}, {"close", closes}},
-		Actions: collect(len(slotActions), func(i int) Info { return slotActions[i] }), Init: []SlotState{{Stales: cfg.Stales}}, Next: w.next, Settled: w.settled, Canon: w.canon,
+		Actions: slotActions, Init: []SlotState{{Stales: cfg.Stales}}, Next: w.next, Settled: w.settled, Canon: w.canon,
 		Invariants: []Invariant[SlotState]{
 			{"NoWriteIntoFreeSlot", []string{"KS-SLOT-4", "KS-SLOT-6"}, w.noWriteIntoFreeSlot},
 			{"PoolBehaves", []string{"KS-SLOT-3", "KS-SLOT-5", "KS-SLOT-7", "KS-SLOT-8", "KS-SLOT-25"}, func(s *SlotState) bool { return !s.Odd }},

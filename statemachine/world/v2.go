@@ -184,6 +184,8 @@ type V2State struct {
 type v2World struct {
 	cfg  V2Config
 	pool *poolTable
+	// lease is the binding of CTX's publication lease, the same on every rank.
+	lease slot.Binding
 }
 
 // V2 is the model of v2 with its extensions: parents and edges of both services,
@@ -231,16 +233,15 @@ func (c V2Config) bounds() []Bound {
 		{"refusal", int(f.Refusals)}, {"denial", int(f.Denials)}, {"failed round", int(f.RoundFails)}, {"doubt", int(f.Doubts)}, {"stray", int(f.Strays)}}
 }
 
-// first is the initial state of a case: CTX has leased its source slots and made
-// the ticket on every rank.
+// first is the initial state of a case: CTX has leased its source slots and is about
+// to publish the ticket on every rank.
 func (w *v2World) first(i int) V2State {
 	s := V2State{Case: uint8(i), Left: w.cfg.Cases[i].Faults}
 	w.bornCtx(&s)
 	w.bornGen(&s)
 	c := w.at(&s)
 	for k := range c.Ctxs {
-		out := w.poolStep(&s, &s.CtxPool[k], slot.Input{Kind: slot.Lease, Owner: 1})
-		w.ctxStep(nil, &s, k, ctx.ParentInput{Kind: ctx.OnPublish, Room: true, Contract: c.Contract, Binding: out.granted})
+		w.lease = w.poolStep(&s, &s.CtxPool[k], slot.Input{Kind: slot.Lease, Owner: 1}).granted
 	}
 	return s
 }

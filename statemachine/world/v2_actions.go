@@ -2,7 +2,9 @@ package world
 
 // The actions of the v2 models.
 const (
-	v2GenImport Action = iota
+	v2CtxPublish Action = iota
+	v2CtxPublishFull
+	v2GenImport
 	v2GenRefuse
 	v2GenGrant
 	v2GenDeny
@@ -84,6 +86,8 @@ const v2StrayArg = "other=attempt|ticket|epoch|all but the request id"
 const evidenceArg = "evidence=NOT_STARTED|SOURCE_COMPLETE|DESTINATION_COMPLETE|UNKNOWN|QUIESCED"
 
 var v2Actions = [...]Info{
+	v2CtxPublish:           {Name: "CtxPublish", Fair: true, From: "CTX {ctx}", To: "router", Args: []string{"ctx"}},
+	v2CtxPublishFull:       {Name: "CtxPublishFull", From: "CTX {ctx}", To: "router", Args: []string{"ctx"}},
 	v2GenImport:            {Name: "GenImport", Fair: true, From: "router", To: "GEN {gen}", Args: []string{"gen"}},
 	v2GenRefuse:            {Name: "GenRefuse", From: "GEN {gen}", To: "router", Args: []string{"gen"}},
 	v2GenGrant:             {Name: "GenGrant", Fair: true, From: "GEN {gen}", To: "GEN {gen}", Args: []string{"gen"}},

@@ -165,6 +165,13 @@ func (w *v2World) nextOpen(s *V2State, g, k int, out *Out[V2State]) {
 func (w *v2World) nextCtx(s *V2State, k int, out *Out[V2State]) {
 	p := &s.Ctx[k]
 	a := int8(k)
+	if p.State() == ctx.ParentAbsent && s.CtxInc == 0 {
+		in := ctx.ParentInput{Kind: ctx.OnPublish, Room: true, Contract: w.at(s).Contract, Binding: w.lease}
+		w.tryCtx(s, out, k, in, v2CtxPublish, nil, a)
+		in.Room = false
+		w.tryCtx(s, out, k, in, v2CtxPublishFull, nil, a)
+		return
+	}
 	if p.State() == ctx.ParentBound {
 		n := out.From(s)
 		if w.ctxStep(out, n, k, ctx.ParentInput{Kind: ctx.OnPrepare}) && n.Ctx[k] != *p {
@@ -177,7 +184,7 @@ func (w *v2World) nextCtx(s *V2State, k int, out *Out[V2State]) {
 			}, a)
 		}
 	}
-	if s.Left.CancelCtx > 0 && p.Disposition() == sm.Open {
+	if s.Left.CancelCtx > 0 && p.State() != ctx.ParentAbsent && (p.Disposition() == sm.Open || p.State() == ctx.ParentSuccess) {
 		w.tryCtx(s, out, k, ctx.ParentInput{Kind: ctx.OnCancel, Cause: settle.ByUser}, v2UserCancelCtx, func(n *V2State) {
 			n.Left.CancelCtx--
 			n.Cancelled = true

@@ -309,7 +309,7 @@ func (w *v2World) calm(out *Out[V2State], s *V2State) bool {
 			break
 		}
 		p := &s.Ctx[k]
-		if p.Pending() && w.usefulCtx(out, s) {
+		if p.State() == ctx.ParentAbsent && s.CtxInc == 0 || p.Pending() && w.usefulCtx(out, s) {
 			return false
 		}
 		for g := range c.Gens {

@@ -177,7 +177,7 @@ func (w *v2World) settled(s *V2State) bool {
 	}
 	for k := range c.Ctxs {
 		p := &s.Ctx[k]
-		if p.State() == ctx.ParentAbsent {
+		if p.State() == ctx.ParentAbsent && s.CtxInc > 0 {
 			continue // a new incarnation
 		}
 		if p.Disposition() == sm.Open || p.Pending() && w.usefulCtx(nil, s) {

@@ -122,6 +122,7 @@ func (b *v2Sizes) settle(medium, large bool) {
 	}
 	if large {
 		b.add(V2Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, retires)
+		b.add(V2Faults{}, eager, retires)
 		b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, caps(x49))
 	}
 }

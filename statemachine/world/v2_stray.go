@@ -61,7 +61,12 @@ func (w *v2World) strayToGen(s *V2State, out *Out[V2State], k, g, i, j int) {
 	default:
 		in.Kind, in.Evidence = gen.OnTerminal, evidences[kind-v2CtxTerminal]
 	}
-	p, _, err := s.Gen[g].Step(in, scratchOf(out).gen[0][:0])
+	p, effects, err := s.Gen[g].Step(in, scratchOf(out).gen[0][:0])
+	for i := range effects {
+		if effects[i].Kind == gen.DoTake {
+			out.Take(genRow(effects[i].Row))
+		}
+	}
 	n := out.From(s)
 	n.Left.Strays--
 	n.Crossed = n.Crossed || err == nil && p != s.Gen[g]
@@ -85,7 +90,12 @@ func (w *v2World) strayToCtx(s *V2State, out *Out[V2State], k, g, i, j int) {
 	default:
 		in.Kind, in.Evidence = ctx.OnTerminal, evidences[kind-v2GenTerminal]
 	}
-	next, _, err := p.Step(in, scratchOf(out).ctx[0][:0])
+	next, effects, err := p.Step(in, scratchOf(out).ctx[0][:0])
+	for i := range effects {
+		if effects[i].Kind == ctx.DoTake {
+			out.Take(ctxRow(effects[i].Row))
+		}
+	}
 	n := out.From(s)
 	n.Left.Strays--
 	n.Crossed = n.Crossed || err == nil && next != *p

@@ -28,6 +28,8 @@ type Model interface {
 	Actions() []world.Info
 	// Invariants returns the names and requirements of the invariants.
 	Invariants() []Property
+	// Rows names the rows of the specification's tables that the model counts.
+	Rows() []string
 	// Leaves lists what the canonical form leaves out, with the reason.
 	Leaves() []string
 	// Explore enumerates the model; see explore.Run.
@@ -80,6 +82,26 @@ func makers() []maker {
 	return all
 }
 
+// Findings lists the worlds in which a property is known not to hold.
+func Findings() []string {
+	var out []string
+	for _, f := range world.Findings() {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// Finding makes the world of a finding, with the property that it violates and what
+// it says.
+func Finding(name string) (m Model, property, says string, err error) {
+	f, ok := world.LookupFinding(name)
+	if !ok {
+		return nil, "", "", fmt.Errorf("%w: finding %q (there are %v)", ErrUnknown, name, Findings())
+	}
+	m, err = of(true, "finding", func() (*world.Model[world.V2State], error) { return world.V2(f.Config) })
+	return m, f.Property, f.Says, err
+}
+
 // Names lists the models in order.
 func Names() []string {
 	var out []string
@@ -125,6 +147,7 @@ func (t *typed[S]) Name() string          { return t.m.Name }
 func (t *typed[S]) Size() string          { return t.m.Size }
 func (t *typed[S]) Bounds() []world.Bound { return slices.Clone(t.m.Bounds) }
 func (t *typed[S]) Actions() []world.Info { return slices.Clone(t.m.Actions) }
+func (t *typed[S]) Rows() []string        { return slices.Clone(t.m.Rows) }
 func (t *typed[S]) Leaves() []string      { return slices.Clone(t.m.Leaves) }
 func (t *typed[S]) Twins() bool           { return t.m.Twins != nil }
 

@@ -11,8 +11,18 @@ import (
 // Wrongs lists the rules of a model's world that can be broken on purpose, by field
 // name. A model without such rules, or an unknown one, has none.
 func Wrongs(name string) []string {
-	if name == "v1" {
+	switch name {
+	case "negotiate":
+		return flags(reflect.TypeFor[world.NegotiateWrong]())
+	case "slot":
+		return flags(reflect.TypeFor[world.SlotWrong]())
+	case "v1":
 		return flags(reflect.TypeFor[world.V1Wrong]())
+	case "round":
+		return flags(reflect.TypeFor[world.RoundWrong]())
+	}
+	if slices.Contains(world.V2Names(), name) {
+		return flags(reflect.TypeFor[world.V2Wrong]())
 	}
 	return nil
 }
@@ -23,9 +33,28 @@ func NewWrong(name, size, rule string) (Model, error) {
 	if !slices.Contains(Wrongs(name), rule) {
 		return nil, fmt.Errorf("%w: %s has no rule %q to break (there are %v)", ErrUnknown, name, rule, Wrongs(name))
 	}
-	cfg, ok := world.V1Size(size)
-	reflect.ValueOf(&cfg.Wrong).Elem().FieldByName(rule).SetBool(true)
-	return of(ok, size, func() (*world.Model[world.V1State], error) { return world.V1(cfg) })
+	breaks := func(wrong any) { reflect.ValueOf(wrong).Elem().FieldByName(rule).SetBool(true) }
+	switch name {
+	case "negotiate":
+		cfg, ok := world.NegotiateSize(size)
+		breaks(&cfg.Wrong)
+		return of(ok, size, func() (*world.Model[world.NegotiateState], error) { return world.Negotiate(cfg) })
+	case "slot":
+		cfg, ok := world.SlotSize(size)
+		breaks(&cfg.Wrong)
+		return of(ok, size, func() (*world.Model[world.SlotState], error) { return world.Slot(cfg) })
+	case "v1":
+		cfg, ok := world.V1Size(size)
+		breaks(&cfg.Wrong)
+		return of(ok, size, func() (*world.Model[world.V1State], error) { return world.V1(cfg) })
+	case "round":
+		cfg, ok := world.RoundSize(size)
+		breaks(&cfg.Wrong)
+		return of(ok, size, func() (*world.Model[world.RoundState], error) { return world.Round(cfg) })
+	}
+	cfg, ok := world.V2Size(name, size)
+	breaks(&cfg.Wrong)
+	return of(ok, size, func() (*world.Model[world.V2State], error) { return world.V2(cfg) })
 }
 
 func flags(t reflect.Type) []string {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/kvsettle/kvsettle/statemachine/canon"
@@ -49,6 +50,9 @@ type Result struct {
 	// Stopped says that TLC was ended because it had found far more states than the Go
 	// world has; its numbers are then those reached.
 	Stopped bool `json:"stopped,omitempty"`
+	// Again is why TLC was run a second time, with one worker: a line of its dump could
+	// not be read.
+	Again string `json:"again,omitempty"`
 	// Leaves is the declared projection: what the canonical form leaves out.
 	Leaves []string `json:"leaves"`
 	// Difference is the first one, when the graphs are not equal.
@@ -82,6 +86,13 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 	res.GoStates, res.GoEdges = p.sides[goSide].states, len(p.sides[goSide].edges)
 	p.limit = limit(res.GoStates)
 	o, err := p.addTLC(ctx, opt.Tools, job)
+	if unreadable(err) {
+		// Seen once in some fifty dumps of two workers, never in one of a single worker.
+		res.Again = err.Error()
+		p.sides[tlcSide] = side{name: p.sides[tlcSide].name}
+		job.Workers = 1
+		o, err = p.addTLC(ctx, opt.Tools, job)
+	}
 	res.Seconds = time.Since(begin).Seconds()
 	res.TLCStates, res.TLCEdges = p.sides[tlcSide].states, len(p.sides[tlcSide].edges)
 	switch {
@@ -99,6 +110,12 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 	}
 	res.Seconds = time.Since(begin).Seconds()
 	return res, err
+}
+
+// unreadable says that a dump has a line that cannot be read, as opposed to a dump
+// that ends early.
+func unreadable(err error) bool {
+	return errors.Is(err, tlc.ErrUnusable) && !errors.Is(err, tlc.ErrTruncated) && strings.Contains(err.Error(), "dump line")
 }
 
 // limit is how many states TLC may find for a Go world of so many: a model that lost

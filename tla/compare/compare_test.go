@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +46,10 @@ func replaced(t *testing.T, text []byte, from, to string) []byte {
 
 var tinyEntry = tla.Entry{Model: "v1", Size: "small", Module: "V1Cases", Config: "V1.small.cfg", Result: "ok"}
 
+// withoutTwin lists the models of the catalog that have no TLA+ module yet. A name
+// leaves this list with its module; the test fails when it is not up to date.
+var withoutTwin = []string{"ready", "settle", "v2-1", "v2-2", "restart", "recovery", "quiescence"}
+
 // TestSmallModelsAreEqual compares every small configuration of the ledger.
 func TestSmallModelsAreEqual(t *testing.T) {
 	list, err := tla.Ledger()
@@ -72,11 +75,15 @@ func TestSmallModelsAreEqual(t *testing.T) {
 			t.Logf("%s: %d states, %d edges on either side", e.Model, r.GoStates, r.GoEdges)
 		})
 	}
-	require.GreaterOrEqual(t, n, 2, "the ledger has lost its small configurations")
-	if n < len(catalog.Names()) {
-		// Loud, because a model without a TLA+ twin has not been compared with anything.
-		fmt.Fprintf(os.Stderr, "NOT RUN: %d of %d models have no TLA+ module yet and were not compared\n", len(catalog.Names())-n, len(catalog.Names()))
+	var twins []string
+	for _, name := range catalog.Names() {
+		if _, err := tla.Find(list, name, "small"); err == nil {
+			twins = append(twins, name)
+		}
 	}
+	require.ElementsMatch(t, catalog.Names(), append(twins, withoutTwin...), "a model without a module, or a list that is out of date")
+	require.Len(t, twins, n)
+	t.Logf("NO TLA+ MODULE YET: %v", withoutTwin)
 }
 
 // TestDifferencesAreSeen changes one side only and sees the comparison go red.

@@ -78,6 +78,9 @@ type Report struct {
 	Name   string
 	Size   string
 	States int
+	// Expanded is the number of states whose successors are known: all of them, unless
+	// the run ended early.
+	Expanded int
 	// Edges is the number of different triples (state, action, state).
 	Edges int
 	// Depth is the length of the longest shortest path, counted in states.
@@ -87,6 +90,9 @@ type Report struct {
 	Memory  Memory
 	// Fired counts, by action, how often it led from a state to another or the same.
 	Fired []int64
+	// Rows counts, by index into the model's Rows, how often each row of the
+	// specification's tables was taken.
+	Rows []int64
 	// Violations has the shortest counterexample of each invariant that was violated
 	// on the first level where any was.
 	Violations []Violation
@@ -184,6 +190,8 @@ func newRunner[S comparable](m *world.Model[S], codec *Codec[S], opt Options) (*
 		return nil, fmt.Errorf("%w: %s has %d actions, more than %d", ErrModel, m.Name, len(m.Actions), maxActions)
 	case len(m.Init) == 0:
 		return nil, fmt.Errorf("%w: %s has no initial state", ErrModel, m.Name)
+	case len(m.Rows) > world.MaxRows:
+		return nil, fmt.Errorf("%w: %s has %d rows, more than %d", ErrModel, m.Name, len(m.Rows), world.MaxRows)
 	case m.Next == nil || m.Settled == nil:
 		return nil, fmt.Errorf("%w: %s lacks Next or Settled", ErrModel, m.Name)
 	}
@@ -286,14 +294,20 @@ func (r *runner[S]) report() (stop func()) {
 }
 
 func (r *runner[S]) finish(err error) (Report, error) {
-	rep := Report{Name: r.m.Name, Size: r.m.Size, States: r.seen.len(), Depth: r.depth, Fired: make([]int64, len(r.m.Actions))}
+	rep := Report{Name: r.m.Name, Size: r.m.Size, States: r.seen.len(), Depth: r.depth, Fired: make([]int64, len(r.m.Actions)),
+		Rows: make([]int64, len(r.m.Rows))}
 	for _, w := range r.workers {
 		rep.Edges += int(w.edges.Load())
+		rep.Expanded += int(w.states.Load())
 		rep.Settled += w.settled
 		for a, n := range w.fired {
 			if a < len(rep.Fired) {
 				rep.Fired[a] += n
 			}
+		}
+		taken := w.out.Taken()
+		for i := range rep.Rows {
+			rep.Rows[i] += taken[i]
 		}
 		rep.Memory.Edges += w.log.bytes()
 	}

@@ -100,6 +100,7 @@ func TestRoundWrong(t *testing.T) {
 		wrong world.RoundWrong
 		red   string
 	}{
+		{world.RoundWrong{TwoFaced: true, NoBarrier: true}, "CancelNeverPasses"},
 		{world.RoundWrong{NoBarrier: true}, "BarrierMeansAll"},
 		{world.RoundWrong{NoBarrier: true}, "MissingNeverPasses"},
 		{world.RoundWrong{TwoFaced: true}, "SameDecision"},

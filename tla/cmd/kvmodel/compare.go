@@ -46,6 +46,9 @@ func compareCommand(ctx context.Context, args []string, stdout, stderr io.Writer
 		}
 		r, err := compare.Run(ctx, compare.Options{Model: m, Entry: e, Tools: tools, Workers: f.workers, HeapMB: f.heap, Progress: tlcProgress(stderr, e.Model)})
 		line := compareModel{Result: r}
+		if r.Again != "" {
+			fmt.Fprintf(stderr, "kvmodel: %s %s: TLC was run again with one worker: %s\n", e.Model, e.Size, r.Again)
+		}
 		switch {
 		case err != nil:
 			line.Error = err.Error()

@@ -47,6 +47,10 @@ type exploreResult struct {
 	Actions map[string]int64 `json:"actions"`
 	// Dead lists the actions that never happened in any of these models.
 	Dead []string `json:"dead"`
+	// Rows counts the rows of the transition tables that the machines report, and
+	// RowsNever lists those that no model took.
+	Rows      map[string]int64 `json:"rows"`
+	RowsNever []string         `json:"rows_never"`
 }
 
 type exploreFlags struct {
@@ -56,7 +60,22 @@ type exploreFlags struct {
 	models                []string
 }
 
-func parseExplore(name string, args []string, stderr io.Writer) (f exploreFlags, ok bool) {
+// parseExplore reads flags and names of models.
+func parseExplore(name string, args []string, stderr io.Writer) (exploreFlags, bool) {
+	f, ok := parseFlags(name, args, stderr)
+	if !ok {
+		return f, false
+	}
+	for _, m := range f.models {
+		if !slices.Contains(catalog.Names(), m) {
+			fmt.Fprintf(stderr, "kvmodel: no model %q: there are %v\n", m, catalog.Names())
+			return f, false
+		}
+	}
+	return f, true
+}
+
+func parseFlags(name string, args []string, stderr io.Writer) (f exploreFlags, ok bool) {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.BoolVar(&f.all, "all", false, "every model")
@@ -85,12 +104,6 @@ func parseExplore(name string, args []string, stderr io.Writer) (f exploreFlags,
 		fmt.Fprintln(stderr, "kvmodel: workers and max-states must not be negative")
 		return f, false
 	}
-	for _, m := range f.models {
-		if !slices.Contains(catalog.Names(), m) {
-			fmt.Fprintf(stderr, "kvmodel: no model %q: there are %v\n", m, catalog.Names())
-			return f, false
-		}
-	}
 	return f, true
 }
 
@@ -106,7 +119,8 @@ func exploreCommand(ctx context.Context, args []string, stdout, stderr io.Writer
 	if f.all {
 		f.models = catalog.Names()
 	}
-	res := exploreResult{Models: []modelResult{}, Actions: map[string]int64{}, Dead: []string{}}
+	res := exploreResult{Models: []modelResult{}, Actions: map[string]int64{}, Dead: []string{},
+		Rows: map[string]int64{}, RowsNever: []string{}}
 	code := exitOK
 	for _, name := range f.models {
 		m, err := catalog.New(name, f.size)
@@ -131,6 +145,13 @@ func exploreCommand(ctx context.Context, args []string, stdout, stderr io.Writer
 			}
 			res.Actions[info.Name] += n
 		}
+		for i, row := range m.Rows() {
+			n := int64(0)
+			if i < len(rep.Rows) {
+				n = rep.Rows[i]
+			}
+			res.Rows[row] += n
+		}
 		if bad := append(slices.Clone(rep.Violations), rep.Hangs...); len(bad) > 0 {
 			code = max(code, exitViolated)
 			if err := tell(m, bad, f, stderr); err != nil {
@@ -145,6 +166,11 @@ func exploreCommand(ctx context.Context, args []string, stdout, stderr io.Writer
 	for _, name := range slices.Sorted(maps.Keys(res.Actions)) {
 		if res.Actions[name] == 0 {
 			res.Dead = append(res.Dead, name)
+		}
+	}
+	for _, row := range slices.Sorted(maps.Keys(res.Rows)) {
+		if res.Rows[row] == 0 {
+			res.RowsNever = append(res.RowsNever, row)
 		}
 	}
 	// An action that never happens in the whole catalog is a rule that nobody checks.
@@ -186,19 +212,18 @@ func tell(m catalog.Model, bad []explore.Violation, f exploreFlags, stderr io.Wr
 			return err
 		}
 		fmt.Fprintln(stderr, story.Text())
-		for dir, text := range map[string]func() string{f.svg: story.SVG, f.mermaid: story.Mermaid} {
-			if dir == "" {
+		for _, p := range []struct {
+			dir, ext string
+			text     func() string
+		}{{f.svg, ".svg", story.SVG}, {f.mermaid, ".mmd", story.Mermaid}} {
+			if p.dir == "" {
 				continue
 			}
-			ext := ".mmd"
-			if dir == f.svg {
-				ext = ".svg"
-			}
-			if err := os.MkdirAll(dir, 0o755); err != nil {
+			if err := os.MkdirAll(p.dir, 0o755); err != nil {
 				return err
 			}
-			file := filepath.Join(dir, fmt.Sprintf("%s-%s-%d%s", m.Name(), v.Property, i+1, ext))
-			if err := os.WriteFile(file, []byte(text()), 0o644); err != nil {
+			file := filepath.Join(p.dir, fmt.Sprintf("%s-%s-%d%s", m.Name(), v.Property, i+1, p.ext))
+			if err := os.WriteFile(file, []byte(p.text()), 0o644); err != nil {
 				return err
 			}
 			fmt.Fprintf(stderr, "written: %s\n", file)
@@ -226,6 +251,10 @@ func table(out io.Writer, res exploreResult) {
 	if len(res.Dead) > 0 {
 		fmt.Fprintf(out, "never happened: %s\n", strings.Join(res.Dead, ", "))
 	}
+	if len(res.RowsNever) > 0 {
+		fmt.Fprintf(out, "rows never taken: %s\n", strings.Join(res.RowsNever, ", "))
+	}
+	fmt.Fprintf(out, "%d of %d rows of the tables taken\n", len(res.Rows)-len(res.RowsNever), len(res.Rows))
 	fmt.Fprintf(out, "%d different actions fired\n", len(res.Actions)-len(res.Dead))
 }
 

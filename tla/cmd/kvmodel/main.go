@@ -30,6 +30,9 @@ const usage = `kvmodel checks the protocol's machines.
       --max-states N                  give up beyond that many (exit 3)
       --symmetry                      merge states that differ by names only
       --svg DIR, --mermaid DIR        write each counterexample there as a picture
+  kvmodel finding NAME... | --all     replay a world in which a property is known
+                                      not to hold; exit 1 if it holds after all
+      --svg DIR, --mermaid DIR        as above
   kvmodel bench [MODEL]               states per second and memory per state
       --size, --workers, --json       as above (default: v1, medium)
   kvmodel check MODEL... | --all      run TLC; compare with the ledger tla/models.json
@@ -80,6 +83,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return explainCommand(ctx, args[1:], stdout, stderr)
 	case "doctor":
 		return doctorCommand(ctx, args[1:], stdout, stderr)
+	case "finding":
+		return findingCommand(ctx, args[1:], stdout, stderr)
 	case "list":
 		return listCommand(args[1:], stdout, stderr)
 	case "help", "-h", "--help":
