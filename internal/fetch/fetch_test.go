@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -181,5 +182,18 @@ func ExampleHave() {
 	a, _ := pins.ByName("nixl-cu13")
 	_, err := Have(Want{Artifact: a})
 	fmt.Println(err != nil)
+	// Output: true
+}
+
+func ExampleGet() {
+	// The address of a package is not here: the ordinary client finds it by name, and
+	// what it brings must have the pinned hash.
+	os.Setenv(CacheVariable, filepath.Join(os.TempDir(), "kvsettle-example-empty"))
+	defer os.Unsetenv(CacheVariable)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	a, _ := pins.ByName("nixl-cu13")
+	_, err := Get(ctx, Want{Artifact: a}, nil)
+	fmt.Println(errors.Is(err, context.Canceled))
 	// Output: true
 }

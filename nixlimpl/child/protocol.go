@@ -17,9 +17,10 @@ const (
 	DefaultChunk = 1 << 20
 	// DefaultWorkers is the number of copying goroutines of each service.
 	DefaultWorkers = 2
-	// DefaultWindow is the number of chunks in CTX's staging slot: one for each worker,
-	// so that a chunk is written while it is still in the cache.
-	DefaultWindow = DefaultWorkers
+	// DefaultWindow is the number of chunks in CTX's staging slot: few, so that a chunk
+	// is written while it is still in the cache, and two for each worker, so that the
+	// writer does not wait for them.
+	DefaultWindow = 2 * DefaultWorkers
 )
 
 // RoleRaw is the role of a process that measures the library alone; of Start it uses

@@ -61,7 +61,7 @@ type ctxRecord struct {
 // NewCTX starts a context service. onEnd is called on the service's loop with the
 // outcome of every context, after its slot is free or quarantined.
 func NewCTX(cfg Config, onEnd func(Outcome)) (*CTX, error) {
-	reg, err := registry.New(maxActive, maxTerminal)
+	reg, err := registry.New(maxActive, maxTerminal, nanos(cfg.Settings.ControlLifetime()))
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (c *CTX) admit(h handover.Handover, reply func(handover.Handover, error)) {
 		reply(h, sm.Refuse(sm.PoolUnhealthy, "KS-SLOT-5", "context while the quarantine budget is used up"))
 		return
 	}
-	if err := c.reg.Open(h.RequestID); err != nil {
+	if err := c.reg.Open(h.RequestID, c.now()); err != nil {
 		c.count("contexts_refused")
 		reply(h, err)
 		return
@@ -210,7 +210,7 @@ func (c *CTX) do(r *ctxRecord, e ctx.Effect) {
 	case ctx.Drop:
 		r.dropped = true
 		delete(c.records, r.id)
-		if err := c.reg.Close(r.id, r.m.Committed(), r.m.Reason()); err != nil {
+		if err := c.reg.Close(r.id, r.m.Committed(), r.m.Reason(), c.now()); err != nil {
 			c.log.Error("registry", "err", err)
 		}
 		c.letGo(r)
@@ -364,6 +364,17 @@ func (c *CTX) write(r *ctxRecord, edge uint8) {
 				reason = sm.PeerLost
 			}
 			c.log.Warn("write ended early", "request_id", r.id, "err", err)
+			if t.Broken() && !c.agent.Contract().ErrorQuiet {
+				// Nothing proves this slot quiet any more (KS-BACK-4): the edge stays open, and the
+				// control deadline quarantines the slot.
+				c.count("writes_unproven")
+				if reason == sm.PeerLost {
+					c.step(r, ctx.Input{Kind: ctx.PeerLost, Mask: 1 << edge})
+				} else {
+					c.step(r, ctx.Input{Kind: ctx.Abort, Reason: reason})
+				}
+				return
+			}
 			c.step(r, ctx.Input{Kind: ctx.Ended, Edge: edge, Reason: reason})
 		})
 	}

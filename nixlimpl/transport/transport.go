@@ -65,6 +65,9 @@ type Event struct {
 	Write   WriteID
 	Status  Status
 	Err     error
+	// Unstarted: a Broken write that never began, so it touches no memory whatever the
+	// contract says of errors.
+	Unstarted bool
 }
 
 // Region describes registered memory.

@@ -63,7 +63,16 @@ type Transfer struct {
 	release bool
 	why     error // of the first Stop
 	failed  error
+	broken  bool
 	ended   bool
+}
+
+// Broken says whether a posted write of t ended in an error. Whether such a write
+// may still touch memory is the contract's to say (ErrorQuiet).
+func (t *Transfer) Broken() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.broken
 }
 
 // Source runs transfers over one poster.
@@ -181,6 +190,7 @@ func (s *Source) ended(t *Transfer, ev transport.Event) {
 		t.ring = append(t.ring, p.pos)
 	}
 	if ev.Status != transport.Done {
+		t.broken = t.broken || ok && !ev.Unstarted
 		err := ev.Err
 		if err == nil {
 			err = transport.ErrPeerGone
@@ -207,7 +217,9 @@ func (s *Source) more(t *Transfer) {
 	t.gather++
 	again := t.off < t.Layout.Bytes() && len(t.ring) > 0
 	t.mu.Unlock()
-	if !s.group.Go(func() { s.chunk(t, pos, off, n) }) {
+	if t.NoGather {
+		s.chunk(t, pos, off, n) // posting does not block: no worker is woken for it
+	} else if !s.group.Go(func() { s.chunk(t, pos, off, n) }) {
 		t.mu.Lock()
 		t.gather--
 		t.fail(transport.ErrClosed)
