@@ -100,7 +100,7 @@ func (w *pairsWorld) publish() {
 		if c.dead {
 			continue
 		}
-		require.NoError(w.rt, c.ids.Open(id))
+		require.NoError(w.rt, c.ids.Open(id, w.now))
 		x := &pairContext{id: id, at: c, targets: make([]slot.Binding, len(w.gens))}
 		c.contexts[id] = x
 		w.stepCTX(x, ctx.Input{Kind: ctx.Start, Edges: uint8(len(w.gens)), Settings: ctxBounds})

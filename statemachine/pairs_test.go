@@ -115,7 +115,7 @@ func newPairsWorld(rt *rapid.T) *pairsWorld {
 		w.gens = append(w.gens, &genRank{index: i, pool: pool(), tags: make([]tag.Table, nc), gone: make([]bool, nc), attempts: map[uint64]*pairAttempt{}})
 	}
 	for i := range nc {
-		ids, err := registry.New(16, 16)
+		ids, err := registry.New(16, 16, 0)
 		require.NoError(rt, err)
 		w.ctxs = append(w.ctxs, &ctxRank{index: i, pool: pool(), ids: ids, contexts: map[uint64]*pairContext{}})
 	}
@@ -226,7 +226,7 @@ func (w *pairsWorld) stepCTX(c *pairContext, in ctx.Input) {
 			c.timer = e.At
 		case ctx.Drop:
 			c.dropped = true
-			require.NoError(w.rt, c.at.ids.Close(c.id, c.m.Committed(), c.m.Reason()))
+			require.NoError(w.rt, c.at.ids.Close(c.id, c.m.Committed(), c.m.Reason(), w.now))
 		}
 	}
 	require.Equal(w.rt, c.m.Disposition() != sm.Open, c.settled == 1)

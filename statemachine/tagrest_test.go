@@ -15,7 +15,7 @@ import (
 // rests for one delay only gives the answer to the next attempt; one that rests
 // for two does not.
 func TestTagRestsForRequestAndAnswer(t *testing.T) {
-	spec.Covers(t, "KS-TAG-3")
+	spec.Covers(t, "KS-TAG-3", "KS-REG-22")
 	wrong := func(rest sm.Time) bool {
 		var tags tag.Table
 		const old, next = 5, 5 + tag.Width

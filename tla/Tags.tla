@@ -8,8 +8,9 @@
 (* ends now has passed.                                                        *)
 (*                                                                             *)
 (* A registry is a record: active ids; ended maps an id that is remembered to  *)
-(* whether it crossed its ready commit; order and head are the ring of the     *)
-(* ended; maxGone and anyGone tell of those that were forgotten.               *)
+(* whether it crossed its ready commit; order lists the ended, oldest first;   *)
+(* maxGone and anyGone tell of those that were forgotten. The worlds count no  *)
+(* time there: whatever has ended is past its control lifetime.                *)
 EXTENDS Naturals, Sequences, FiniteSets
 
 NewTag == [owner |-> 0, held |-> FALSE, free |-> <<TRUE, TRUE>>]
@@ -31,7 +32,7 @@ EndTag(t, id, aged) ==
 
 -----------------------------------------------------------------------------
 
-NewRegistry == [active |-> {}, ended |-> <<>>, order |-> <<>>, head |-> 0, maxGone |-> 0, anyGone |-> FALSE]
+NewRegistry == [active |-> {}, ended |-> <<>>, order |-> <<>>, maxGone |-> 0, anyGone |-> FALSE]
 
 Opened(reg, id) == [reg EXCEPT !.active = @ \cup {id}]
 
@@ -41,14 +42,13 @@ With(f, x, v) == [y \in (DOMAIN f) \cup {x} |-> IF y = x THEN v ELSE f[y]]
 (* The terminal cache remembers size ids; the oldest makes room (KS-V1-7).     *)
 CloseId(reg, id, committed, size) ==
   LET full == Len(reg.order) = size
-      old == reg.order[reg.head + 1]
+      old == Head(reg.order)
       kept == IF full THEN Without(reg.ended, old) ELSE reg.ended
   IN IF id \notin reg.active
      THEN [reg |-> reg, ok |-> FALSE]
      ELSE [reg |-> [reg EXCEPT !.active = @ \ {id},
                                !.ended = With(kept, id, committed),
-                               !.order = IF full THEN [@ EXCEPT ![reg.head + 1] = id] ELSE Append(@, id),
-                               !.head = IF full THEN (@ + 1) % size ELSE @,
+                               !.order = Append(IF full THEN Tail(@) ELSE @, id),
                                !.maxGone = IF full /\ old > @ THEN old ELSE @,
                                !.anyGone = @ \/ full],
            ok |-> TRUE]

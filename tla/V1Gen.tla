@@ -215,8 +215,8 @@ Scattered(c, m, right) ==
   LET x == Stay([m EXCEPT !.local = FALSE])
   IN CASE ~m.local -> Stay(m)
        [] m.result # "open" -> LetGo(x)
-       [] ~right -> End(x, "failed", "verify-failed")
        [] m.wanted /\ c.cancels -> End(x, "cancelled", m.wantedBy)
+       [] ~right -> End(x, "failed", "verify-failed")
        [] OTHER -> End(x, "completed", "")
 
 (* KS-V1-8, KS-V1-9, KS-V1-17                                                  *)

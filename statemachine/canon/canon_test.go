@@ -26,7 +26,7 @@ func ExampleRec() {
 func ExampleRead() {
 	v, err := canon.Read(slot.Binding{Slot: 3, Generation: 7, Token: 9})
 	fmt.Println(v, err)
-	// Output: [Generation |-> 7, Pool |-> 0, Slot |-> 3, Token |-> 9] <nil>
+	// Output: [Buffer |-> 0, Generation |-> 7, Pool |-> 0, Slot |-> 3, Token |-> 9] <nil>
 }
 
 func ExampleOpen() {
@@ -36,7 +36,7 @@ func ExampleOpen() {
 	fmt.Println(f.Err())
 	// Output:
 	// 3 7
-	// canonical form of slot.Binding: field Token is not in the form
+	// canonical form of slot.Binding: field Buffer is not in the form; field Token is not in the form
 }
 
 func TestEqualityIsTLA(t *testing.T) {
@@ -88,6 +88,12 @@ func TestReadSeesEveryField(t *testing.T) {
 	require.Equal(t, `[Inner |-> [Mask |-> 5, name |-> "a, b}: \"q\""], anon |-> [X |-> 4], list |-> <<[Mask |-> 1, name |-> ""], [Mask |-> 2, name |-> "z"]>>, `+
 		`m |-> (7 :> <<>>), more |-> <<-1, 3>>, n |-> [k |-> [Mask |-> 9, name |-> "v"]], on |-> TRUE]`, v.String())
 
+	type names []int8
+	type holds struct{ a, b names }
+	v, err = canon.Read(holds{b: names{1, 2}})
+	require.NoError(t, err)
+	require.Equal(t, `[a |-> <<>>, b |-> <<1, 2>>]`, v.String(), "a named slice is a sequence")
+
 	v, err = canon.Read(&outer{})
 	require.NoError(t, err)
 	require.Contains(t, v.String(), "m |-> <<>>, more |-> <<>>")
@@ -107,9 +113,9 @@ func TestReadMachines(t *testing.T) {
 	e, ok := v.Get("entries")
 	require.True(t, ok)
 	require.Equal(t, 2, e.Len())
-	r, err := registry.New(1, 1)
+	r, err := registry.New(1, 1, 0)
 	require.NoError(t, err)
-	require.NoError(t, r.Open(5))
+	require.NoError(t, r.Open(5, 0))
 	v, err = canon.Read(r)
 	require.NoError(t, err)
 	require.Contains(t, v.String(), "active |-> (5 :> <<>>)")

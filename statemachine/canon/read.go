@@ -93,6 +93,9 @@ func (r *reader) composite() (Value, error) {
 			if isMap && r.skip("nil)") {
 				return Fun(), nil
 			}
+			if typ != "" && r.skip("nil)") {
+				return Seq(), nil // of a named slice or map
+			}
 			return Value{}, fmt.Errorf("a pointer, interface or function %q", typ)
 		}
 		if c == '}' {
@@ -107,6 +110,8 @@ func (r *reader) composite() (Value, error) {
 			break
 		}
 	}
+	// The type of a named slice does not say that it is one, its content does.
+	isList = isList || !isMap && !r.named() && r.text[0] != '}'
 	var points []Pair
 	var list []Value
 	for n := 0; !r.skip("}"); n++ {
@@ -132,6 +137,12 @@ func (r *reader) composite() (Value, error) {
 		return Seq(list...), nil
 	}
 	return Fun(points...), nil
+}
+
+// named says whether a field's name comes next.
+func (r *reader) named() bool {
+	name, _, ok := strings.Cut(r.text, ":")
+	return ok && !strings.ContainsAny(name, " ,{}()[]\"")
 }
 
 func (r *reader) point(isMap bool) (p Pair, err error) {

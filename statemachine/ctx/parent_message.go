@@ -110,11 +110,7 @@ func (s *step) open(m settle.Match) error {
 			Evidence: control.Unknown, Again: true})
 		return nil
 	case !m.Has(settle.SameAttempt):
-		if s.state == ParentUnknown {
-			s.take(RowRepeat)
-		} else {
-			s.take(RowOtherAttempt)
-		}
+		s.take(RowOtherAttempt)
 		s.answer(s.in.Edge, control.Unknown)
 		return nil
 	case !m.Has(settle.Exact):

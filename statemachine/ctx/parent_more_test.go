@@ -106,7 +106,7 @@ func TestParentLateWrites(t *testing.T) {
 
 // TestParentRaces: what crosses an agreement that is in a round already.
 func TestParentRaces(t *testing.T) {
-	spec.Covers(t, "KS-RND-8", "KS-RND-9", "KS-REG-16", "KS-SET-1")
+	spec.Covers(t, "KS-RND-8", "KS-RND-9", "KS-REG-16", "KS-SET-1", "KS-RND-14")
 	tab := loadTables(t)
 	// A cancel after the ready intent was given waits for the common decision (M36).
 	r := newRig(t, tab).bound(1, x49).do(on(ctx.OnPrepare)).do(on(ctx.OnContribute)).do(userCancel).edge(0, ctx.EdgePrepared)
@@ -131,8 +131,12 @@ func TestParentRaces(t *testing.T) {
 	e := newRig(t, tab).do(publish()).do(open(0, 1, 0)).do(on(ctx.OnEpochChanged)).in(ctx.ParentPublished)
 	require.Zero(t, e.p.Edges())
 	e.do(open(0, 1, 0)).do(on(ctx.OnContribute)).do(on(ctx.OnEpochChanged)).do(decided(round.GoOn)).took("ctx-bind", "ctx-edge-cancel")
-	e.do(cancelled(round.EndNotStarted)).do(on(ctx.OnEpochChanged)).do(reducedTo(settle.NotStarted)).took("ctx-epoch-changed").in(ctx.ParentUnknown)
+	e.do(cancelled(round.EndNotStarted)).do(on(ctx.OnEpochChanged)).do(reducedTo(settle.Unknown)).took("ctx-epoch-changed").in(ctx.ParentUnknown)
 	e.do(on(ctx.OnEpochChanged)).do(userCancel).do(ctx.ParentInput{Kind: ctx.OnDoubt, Cause: settle.ByProtocol})
+	// What the ranks have decided holds on all of them, also on one that has heard of a
+	// new epoch since the round.
+	h := newRig(t, tab).bound(1, 0).do(userCancel).do(cancelled(round.EndNotStarted)).do(message(ctx.OnTerminal, 0, control.NotStarted))
+	h.do(on(ctx.OnContribute)).do(on(ctx.OnEpochChanged)).do(reducedTo(settle.NotStarted)).took("ctx-reduce-not-started").has(ctx.ParentEffect{Kind: ctx.DoFree})
 	// A doubt while reducing makes this rank UNKNOWN whatever the edges say.
 	d := newRig(t, tab).bound(1, 0).do(userCancel).do(cancelled(round.EndNotStarted)).do(ctx.ParentInput{Kind: ctx.OnDoubt, Cause: settle.ByProtocol})
 	d.do(message(ctx.OnTerminal, 0, control.NotStarted)).do(on(ctx.OnContribute)).has(ctx.ParentEffect{Kind: ctx.DoContribute, Evidence: control.Unknown})

@@ -238,6 +238,13 @@ func rowCases() map[string]func(r *rig) {
 		},
 		"ctx-edge-retire": func(r *rig) {
 			r.success(2, 0).do(waited(settle.RetentionWait)).took("ctx-retire", "ctx-edge-retire", "ctx-edge-retire").edge(1, ctx.EdgeRetired)
+			// A rank was missing while this edge drained, and the contract lets nobody claim.
+			weak := publish()
+			weak.Contract = 0
+			d := newRig(r.t, r.tab).do(weak).do(open(0, 1, x49)).do(on(ctx.OnContribute)).do(decided(round.GoOn)).do(on(ctx.OnPrepare))
+			d.do(on(ctx.OnContribute)).do(decided(round.GoOn)).do(on(ctx.OnBarrier)).do(userCancel).do(cancelled(round.EndDrain))
+			d.do(at(ctx.OnSealed, 0)).edge(0, ctx.EdgeDraining).do(reducedTo(settle.Unknown)).in(ctx.ParentUnknown)
+			d.do(waited(settle.RetentionWait)).took("ctx-retire", "ctx-edge-drain-unknown-x49", "ctx-edge-retire")
 		},
 		"ctx-query-x48": func(r *rig) {
 			for _, s := range []struct {

@@ -93,7 +93,10 @@ func (s *step) resend() {
 
 // reducedTo ends the attempt by the disposition of all ranks.
 func (s *step) reducedTo(t settle.Topology) {
-	if s.flags&stale != 0 {
+	// What all ranks decided holds on all of them, whatever one of them has heard since
+	// (KS-RND-14).
+	late := t != settle.Unknown && !s.bad.Has(wrong.EpochAfterVerdict)
+	if s.flags&stale != 0 && !late {
 		s.take(RowEpochChanged)
 		s.end(ParentUnknown, settle.Unknown)
 		return

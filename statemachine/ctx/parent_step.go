@@ -326,6 +326,10 @@ func (s *step) retire() error {
 	}
 	s.take(RowRetire)
 	for i := range s.edges {
+		if s.edge[i].state == EdgeDraining {
+			// The attempt ended without waiting for this edge: a rank was missing.
+			s.move(RowEdgeDrainUnknown, i, EdgeUnknown)
+		}
 		if s.edge[i].state != EdgeAbsent {
 			s.move(RowEdgeRetire, i, EdgeRetired)
 		}

@@ -1,14 +1,13 @@
 package ctx_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/kvsettle/kvsettle/spec"
-	sm "github.com/kvsettle/kvsettle/statemachine"
+	"github.com/kvsettle/kvsettle/statemachine/ctx"
 )
 
 // specRows plays each row of the table of chapter 12 at least once: the set-up
@@ -58,49 +57,9 @@ var specRows = []struct{ row, setup, word string }{
 	{"v1-ctx-duplicate", "start:2 grant ask:0 ask:1", "ask:0"},
 	{"v1-ctx-duplicate", "start:2 grant ask:0 ask:1 lost:1", "refuse:0"},
 	{"v1-ctx-duplicate", "start:2 grant ask:0 ask:1 due", "ask:1"},
-}
-
-// event names the word as the table does.
-func event(word, from string) string {
-	name, _, _ := strings.Cut(word, ":")
-	switch name {
-	case "grant":
-		return "granted"
-	case "deny":
-		return "denied"
-	case "ask", "refuse":
-		return "request"
-	case "wrote":
-		return "written"
-	case "lost":
-		return "peer lost"
-	case "due":
-		switch from {
-		case "WAITING":
-			return "admission deadline"
-		case "PUBLISHED":
-			return "context deadline"
-		case "DRAINING":
-			return "control deadline"
-		}
-		return "request deadline"
-	}
-	return name // start, ended, cancel, abort
-}
-
-// allows says whether a row of the table permits what happened: the new state,
-// and the outcome if one was decided.
-func allows(t spec.Table, r spec.Row, from, event, to string, decided sm.Disposition) bool {
-	if !slices.Contains(t.List(r, "from"), from) || !slices.Contains(t.List(r, "event"), event) {
-		return false
-	}
-	if want := t.Cell(r, "to"); want != to && !(want == spec.Unchanged && to == from) {
-		return false
-	}
-	if outcome := t.Cell(r, "outcome"); outcome != spec.None {
-		return decided.String() == outcome
-	}
-	return decided == sm.Open
+	{"v1-ctx-early", "start:2", "ask:0"},
+	{"v1-ctx-peer-lost-again", "start:2 grant ask:0 ask:1 lost:1", "lost:2"},
+	{"v1-ctx-peer-lost-again", "start:2 grant ask:0 ask:1 due", "lost:2"},
 }
 
 func TestSpecRows(t *testing.T) {
@@ -108,20 +67,20 @@ func TestSpecRows(t *testing.T) {
 		"KS-SLOT-15", "KS-TIME-6")
 	table, err := spec.LoadTable("v1-ctx-transitions")
 	require.NoError(t, err)
+	rows, err := ctx.LoadRows()
+	require.NoError(t, err)
 	played := map[string]bool{}
 	for _, c := range specRows {
 		row, ok := table.Row(c.row)
 		require.True(t, ok, "no row %s", c.row)
 		s := play(t, c.setup)
-		from := s.m.State().String()
+		before := s.m
+		in := s.input(c.word)
 		result := s.step(c.word)
 		require.NotContains(t, result, "refused", "%s: %s | %s", c.row, c.setup, c.word)
-		to, decided := s.m.State().String(), s.m.Disposition()
-		if strings.Contains(c.setup, "due") {
-			decided = sm.Open // decided before
-		}
-		require.True(t, allows(table, row, from, event(c.word, from), to, decided),
-			"%s does not allow %s | %s: %s to %s, %s", c.row, c.setup, c.word, from, to, s.m.Disposition())
+		i, err := rows.Of(before, in, s.m)
+		require.NoError(t, err, "%s: %s | %s", c.row, c.setup, c.word)
+		require.Equal(t, c.row, table.Rows[i].ID, "%s | %s", c.setup, c.word)
 		effects := table.Cell(row, "effects")
 		freed := strings.Contains(effects, "slot freed") || strings.Contains(effects, "lease freed")
 		require.Equal(t, freed, strings.Contains(result, "release("), "%s: %s", c.row, result)

@@ -106,8 +106,9 @@ const (
 	// DoBind turns the publication lease into the attempt's lease and registers one
 	// child per key, before anything of the attempt is visible.
 	DoBind
-	// DoEnter: the parent has something to say; see that a round is held. It may
-	// come again before that.
+	// DoEnter: the parent has something new to say; see that a round is held. It may
+	// come again before that. After a verdict look at Pending: words that stay the same
+	// are not announced again.
 	DoEnter
 	// DoContribute puts Intent and Evidence, with the session of the attempt, into
 	// this rank's payload of the next round.

@@ -63,8 +63,7 @@ func (s EdgeState) String() string {
 	return "INVALID"
 }
 
-// Row names a row of the two CTX tables of chapter 13. Rows after RowEdgeRetire are
-// not in the tables: the field requires the answer and no row describes it.
+// Row names a row of the two CTX tables of chapter 13.
 type Row uint8
 
 // The rows, first of the parent, then of the edge.

@@ -436,10 +436,11 @@ func (w *pair) stepG(i int, in gen.ParentInput) {
 		case gen.DoLease:
 			w.after(sm.Time(w.rng.IntN(50)), func() {
 				w.stepG(i, gen.ParentInput{Kind: gen.OnGranted, Binding: slot.Binding{Slot: uint32(i), Generation: 1, Token: 1}})
-				w.after(sm.Time(w.rng.IntN(5)), func() {
-					r.opened = w.now
-					w.stepG(i, gen.ParentInput{Kind: gen.OnPublish})
-				})
+			})
+		case gen.DoPublish:
+			w.after(sm.Time(w.rng.IntN(5)), func() {
+				r.opened = w.now
+				w.stepG(i, gen.ParentInput{Kind: gen.OnPublish})
 			})
 		case gen.DoSend:
 			w.fromG(i, e)

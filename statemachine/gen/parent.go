@@ -43,6 +43,7 @@ const (
 	asking    // the retry wait is armed for QUERY
 	stale     // the peer's epoch changed
 	failed    // a send failed
+	queued    // the lease was asked for and not answered
 )
 
 // edge is the child of one TransferKey.
@@ -118,14 +119,15 @@ func (p Parent) Proven(i uint8) bool { return i < MaxParentEdges && p.edge[i].pr
 func (p Parent) Arrived(i uint8) bool { return i < MaxParentEdges && p.edge[i].done }
 
 // Evidence returns what this side claims for an edge, Missing while nothing. An
-// edge that was never opened is NOT_STARTED once its parent is being ended.
+// edge that was never opened, and will not be, is NOT_STARTED once its parent is being
+// ended.
 func (p Parent) Evidence(i uint8) control.Evidence {
 	if i >= MaxParentEdges {
 		return settle.Missing
 	}
 	switch p.edge[i].state {
 	case EdgeAbsent:
-		if p.flags&settling != 0 {
+		if p.flags&settling != 0 && !p.MayPublish() {
 			return control.NotStarted
 		}
 	case EdgeNotStarted:
@@ -166,6 +168,20 @@ func (p Parent) X49() bool { return p.flags&hasX49 != 0 }
 // Publication is how far OPEN may have got.
 func (p Parent) Publication() wireround.Publication { return p.pub }
 
+// MayPublish says that OnPublish will be taken: the round has admitted the attempt
+// and nothing of this rank was sent yet. With bit 49 a rank that had not sent when a
+// sibling's attempt was cancelled still sends its OPENs, because CTX answers only a
+// complete topology (KS-QUI-18).
+func (p Parent) MayPublish() bool {
+	if p.flags&leased == 0 || p.pub != wireround.Unset {
+		return false
+	}
+	if p.state == ParentCancelPending {
+		return p.X49() && p.flags&expired == 0 && !p.bad.Has(wrong.SilentOnceCancelled)
+	}
+	return p.state == ParentAdmitted && p.flags&(wanted|sealed) == 0
+}
+
 // edgeQuiet says that the source of an edge cannot write any more (table of proofs).
 func (p *Parent) edgeQuiet(i uint8) bool {
 	e := &p.edge[i]
@@ -191,7 +207,7 @@ func (p Parent) Quiet() bool {
 
 // proof names what proves the slot quiet.
 func (p *Parent) proof() slot.Proof {
-	opened, refused, written, gone := 0, 0, 0, 0
+	var opened, refused, written, gone, quiesced int
 	for i := range p.edges {
 		e := &p.edge[i]
 		if e.state == EdgeAbsent {
@@ -205,6 +221,8 @@ func (p *Parent) proof() slot.Proof {
 			refused++
 		case e.quiet:
 			gone++
+		default:
+			quiesced++
 		}
 	}
 	switch opened {
@@ -216,6 +234,8 @@ func (p *Parent) proof() slot.Proof {
 		return slot.Written
 	case gone:
 		return slot.WriterDead
+	case quiesced:
+		return slot.Quiesced
 	}
 	return slot.Settled
 }
@@ -287,7 +307,7 @@ func (p *Parent) says() (c words) {
 		switch {
 		case p.flags&wanted != 0:
 			c.intent, c.evidence = end, control.NotStarted
-		case p.state == ParentPrepared:
+		case p.state == ParentPrepared && p.flags&leased != 0:
 			c.intent = wireround.Admit
 		}
 	case ParentPublishing, ParentOpenSent, ParentInFlight:
@@ -304,6 +324,9 @@ func (p *Parent) says() (c words) {
 			c.intent, c.evidence = wireround.Cancel, control.DestinationComplete
 		}
 	case ParentCancelPending:
+		if p.MayPublish() && p.flags&stale == 0 {
+			break // its own OPEN comes first
+		}
 		if t, fixed := p.local(); fixed && (t == settle.NotStarted || p.flags&(expired|stale) != 0) {
 			c.intent, c.evidence = wireround.Cancel, t.AsEvidence(false)
 		}

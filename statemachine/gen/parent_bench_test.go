@@ -69,8 +69,8 @@ func (x *transfer) run(caps descriptor.Caps) {
 	x.c, x.g, x.steps = ctx.Parent{}, gen.Parent{}, 0
 	x.ctx(ctx.ParentInput{Kind: ctx.OnPublish, Room: true, Contract: goodContract})
 	x.gen(gen.ParentInput{Kind: gen.OnValidate, Value: true, Edges: 1, Parts: 1, Caps: caps})
-	x.genRound()
 	x.gen(gen.ParentInput{Kind: gen.OnGranted})
+	x.genRound()
 	x.gen(gen.ParentInput{Kind: gen.OnPublish})
 	x.gen(gen.ParentInput{Kind: gen.OnSent})
 	x.ctx(ctx.ParentInput{Kind: ctx.OnOpen, Edges: 1, Chunks: 1, Caps: caps, Match: settle.Exact})

@@ -16,9 +16,9 @@ func ExampleParent_Step() {
 	var out []gen.ParentEffect
 	for _, in := range []gen.ParentInput{
 		{Kind: gen.OnValidate, Value: true, Edges: 1, Parts: 1},
+		{Kind: gen.OnGranted},
 		{Kind: gen.OnContribute},
 		{Kind: gen.OnRound, Verdict: round.Verdict{Decision: round.GoOn, GenAttempt: 7}},
-		{Kind: gen.OnGranted},
 		{Kind: gen.OnPublish},
 		{Kind: gen.OnSent},
 		{Kind: gen.OnReady, Match: settle.Exact, Decision: control.DecisionNotReady, Evidence: control.NotStarted},

@@ -86,7 +86,7 @@ func fieldCases(t *testing.T, tab *tableSet) map[string]func() {
 			require.Equal(t, 1, r.count[gen.DoSettle])
 		},
 		"F43 waiting for a slot quarantines nothing": func() {
-			r := rig().admitted(1, 0).do(waited(settle.AdmissionWait)).do(unset(round.EndNotStarted))
+			r := rig().do(imported(1, 0)).do(waited(settle.AdmissionWait)).do(unset(round.EndNotStarted))
 			require.Zero(t, r.count[gen.DoQuarantine])
 			require.Equal(t, sm.Failed, r.p.Disposition())
 		},
@@ -109,7 +109,8 @@ func fieldCases(t *testing.T, tab *tableSet) map[string]func() {
 		},
 		"M05 M29 refused before anything is reserved": func() {
 			rig().do(gen.ParentInput{Kind: gen.OnValidate, Cause: settle.ByIncompatible}).silent().hasNot(gen.DoLease)
-			rig().do(imported(1, 0)).do(decided(round.Refuse)).silent().hasNot(gen.DoLease)
+			r := rig().do(imported(1, 0)).do(decided(round.Refuse)).silent()
+			require.Equal(t, 1, r.count[gen.DoWithdraw])
 		},
 		"M06 another selection at CTX": func() {
 			r := rig().opened(1, 0).do(message(gen.OnReady, 0, unk)).do(on(gen.OnContribute)).do(decided(round.EndUnknown))
@@ -130,8 +131,8 @@ func fieldCases(t *testing.T, tab *tableSet) map[string]func() {
 			require.False(t, c.has(ctx.DoWrite))
 		},
 		"M30 M31 the commit of the publication": func() {
-			rig().admitted(1, 0).do(granted).do(userCancel).do(unset(round.EndNotStarted)).has(isFree)
-			rig().admitted(1, 0).do(granted).do(userCancel).do(cancelled(round.EndNotStarted)).hasNot(gen.DoFree).in(gen.ParentCancelPending)
+			rig().admitted(1, 0).do(userCancel).do(unset(round.EndNotStarted)).has(isFree)
+			rig().admitted(1, 0).do(userCancel).do(cancelled(round.EndNotStarted)).hasNot(gen.DoFree).in(gen.ParentCancelPending)
 			rig().publishing(1, 0).do(userCancel).do(cancelled(round.EndNotStarted)).hasNot(gen.DoFree)
 		},
 		"M32 nothing proven installed": func() {
@@ -182,7 +183,7 @@ func fieldCases(t *testing.T, tab *tableSet) map[string]func() {
 		"M60 KV complete, the rest is not": func() {
 			in := imported(1, 0)
 			in.Parts = 3
-			r := rig().do(in).do(on(gen.OnContribute)).do(decided(round.GoOn)).do(granted).do(on(gen.OnPublish)).do(at(gen.OnSent, 0)).do(readyOn(0))
+			r := rig().do(in).do(granted).do(on(gen.OnContribute)).do(decided(round.GoOn)).do(on(gen.OnPublish)).do(at(gen.OnSent, 0)).do(readyOn(0))
 			r.do(on(gen.OnContribute)).do(decided(round.GoOn)).do(on(gen.OnBarrier)).do(at(gen.OnSync, 0)).do(processed)
 			require.False(t, r.p.Pending())
 		},

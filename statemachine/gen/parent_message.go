@@ -101,7 +101,7 @@ func (s *step) readyMessage() error {
 
 // repeat answers a READY that says nothing new.
 func (s *step) repeat() {
-	if s.state.Terminal() && s.state != ParentUnknown && s.state != ParentLocalCancelled {
+	if s.state.Terminal() {
 		s.take(RowRepeat)
 	} else {
 		s.stray(settle.NoCause)
@@ -190,11 +190,7 @@ func (s *step) cancelMessage() error {
 		s.tell(i)
 		s.want(settle.ByPeer)
 	case s.state.Terminal():
-		if s.state == ParentUnknown {
-			s.take(RowAnswer)
-		} else {
-			s.take(RowRepeat)
-		}
+		s.take(RowRepeat)
 		s.tell(i)
 		if s.bad.Has(wrong.CleanUpTwice) {
 			s.do(ParentEffect{Kind: DoFree})
@@ -242,10 +238,7 @@ func (s *step) terminal() error {
 		s.takeEdge(RowEdgeReceipt, i)
 		fallthrough
 	case late:
-		switch {
-		case late && s.state == ParentUnknown:
-			s.take(RowAnswer)
-		case late:
+		if late {
 			s.take(RowRepeat)
 		}
 		if s.Evidence(i) != settle.Missing && (!e.told || !e.receipted) && (late || s.state == ParentReducing || s.state == ParentSuccess) {

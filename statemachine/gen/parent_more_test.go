@@ -31,7 +31,7 @@ func TestParentRefuses(t *testing.T) {
 	}
 	r.do(imported(1, 0)).refused("KS-GEN-1", imported(1, 0)).refused("KS-GEN-1", readyOn(0)).refused("KS-RND-6", decided(round.GoOn))
 	r.refused("KS-GEN-2", at(gen.OnSent, 0)).refused("KS-RND-6", decided(round.EndDrain))
-	a := newRig(t, tab).admitted(1, 0).refused("KS-RND-6", decided(round.GoOn)).do(granted).refused("KS-GEN-1", granted)
+	a := newRig(t, tab).admitted(1, 0).refused("KS-RND-6", decided(round.GoOn)).refused("KS-GEN-1", granted)
 	a.do(on(gen.OnPublish)).do(at(gen.OnSent, 0)).refused("KS-GEN-2", at(gen.OnSent, 0)).refused("KS-RND-10", on(gen.OnBarrier))
 	a.refused("KS-RND-6", decided(round.GoOn)).refused("KS-SET-9", message(gen.OnReceipt, 0, control.NotStarted))
 	for part, req := range map[settle.Match]string{settle.SameRequest: "KS-ID-1", settle.SameTicket: "KS-ID-3", settle.SameAttempt: "KS-ID-3",
@@ -55,16 +55,27 @@ func TestParentRefuses(t *testing.T) {
 
 // TestParentRaces: what crosses a decision, a lease or an agreement.
 func TestParentRaces(t *testing.T) {
-	spec.Covers(t, "KS-RND-9", "KS-SLOT-18", "KS-SET-1", "KS-REG-16", "KS-QUI-8", "KS-SET-4", "KS-REG-14", "KS-RND-12")
+	spec.Covers(t, "KS-RND-9", "KS-SLOT-18", "KS-SET-1", "KS-REG-16", "KS-QUI-8", "KS-SET-4", "KS-REG-14", "KS-RND-12",
+		"KS-GEN-13", "KS-QUI-18", "KS-RND-14")
 	tab := loadTables(t)
 	// The lease is denied: all ranks end, nobody was told.
-	d := newRig(t, tab).admitted(1, 0).do(gen.ParentInput{Kind: gen.OnDenied, Cause: settle.BySlot}).do(on(gen.OnContribute)).do(unset(round.EndNotStarted))
-	require.Equal(t, sm.Failed, d.p.Disposition())
+	d := newRig(t, tab).do(imported(1, 0)).do(gen.ParentInput{Kind: gen.OnDenied, Cause: settle.BySlot}).do(on(gen.OnContribute)).do(decided(round.Refuse))
+	d.took("gen-admit-refused").hasNot(gen.DoWithdraw)
+	require.Equal(t, sm.Rejected, d.p.Disposition())
 	require.Equal(t, sm.SlotsExhausted, gen.ParentEffect{Cause: d.p.Cause()}.Reason())
-	// The grant crosses a cancel of the siblings.
-	g := newRig(t, tab).admitted(1, 0).do(cancelled(round.EndNotStarted)).do(granted).has(isFree)
-	g.do(reducedTo(settle.NotStarted)).took("gen-refused-bound")
-	newRig(t, tab).admitted(1, 0).do(cancelled(round.EndNotStarted)).do(on(gen.OnDenied))
+	// What waits for a lease leaves the queue with the attempt; a grant after that is refused.
+	q := newRig(t, tab).do(imported(1, 0)).do(userCancel).do(unset(round.EndNotStarted)).took("gen-cancel-local")
+	q.has(gen.ParentEffect{Kind: gen.DoWithdraw}).hasNot(gen.DoFree).refused("KS-GEN-1", granted)
+	// A cancel before this rank's fan-out, with siblings that published. Plain: nothing is
+	// sent. Bit 49: this rank opens all the same, and says nothing before that.
+	plain := newRig(t, tab).admitted(1, 0).do(cancelled(round.EndNotStarted)).took("gen-cancel-siblings").hasNot(gen.DoPublish).refused("KS-GEN-2", on(gen.OnPublish))
+	require.True(t, plain.p.Pending())
+	x := newRig(t, tab).admitted(1, x49).do(cancelled(round.EndDrain)).took("gen-cancel-siblings").has(gen.ParentEffect{Kind: gen.DoPublish})
+	require.False(t, x.p.Pending())
+	x.do(on(gen.OnPublish)).took("gen-commit-cancelled-x49").has(send(control.TypeOpen, 0, 0)).in(gen.ParentCancelPending).edge(0, gen.EdgeOpenSent)
+	x.do(readyOn(0)).took("gen-edge-ready-after-cancel", "gen-cancel-ready", "gen-edge-cancel-quiesced-x49", "gen-cancel-evidence").has(send(control.TypeCancel, 0, 0))
+	x = newRig(t, tab).admitted(1, x49).do(cancelled(round.EndDrain)).do(waited(settle.ControlWait)).refused("KS-GEN-2", on(gen.OnPublish))
+	require.True(t, x.p.Pending(), "too late to open")
 	newRig(t, tab).admitted(1, 0).do(decided(round.Adopt)).do(unset(round.EndNotStarted)).took("gen-cancel-local")
 	newRig(t, tab).do(imported(1, 0)).do(userCancel).do(decided(round.Refuse)).took("gen-admit-refused")
 	newRig(t, tab).do(imported(1, 0)).do(decided(round.EndNotStarted)).took("gen-admit-refused")
@@ -81,8 +92,11 @@ func TestParentRaces(t *testing.T) {
 	// A cancel crosses the fan-out.
 	p := newRig(t, tab).publishing(2, x49).do(readyOn(0)).do(userCancel).do(on(gen.OnContribute)).do(cancelled(round.EndDrain)).in(gen.ParentCancelSent)
 	p.do(at(gen.OnSent, 0)).do(at(gen.OnSendFailed, 1)).do(waited(settle.RetryWait)).took("gen-resend-cancel")
-	q := newRig(t, tab).publishing(1, 0).do(waited(settle.RetryWait)).do(decided(round.Adopt)).do(cancelled(round.EndNotStarted)).took("gen-cancel")
+	q = newRig(t, tab).publishing(1, 0).do(waited(settle.RetryWait)).do(decided(round.Adopt)).do(cancelled(round.EndNotStarted)).took("gen-cancel")
 	q.do(on(gen.OnEpochChanged)).do(reducedTo(settle.Unknown)).took("gen-epoch-changed")
+	// What the ranks have decided holds, also on one that has heard of a new epoch since.
+	h := newRig(t, tab).opened(1, 0).do(userCancel).do(cancelled(round.EndNotStarted)).do(message(gen.OnReady, 0, control.NotStarted))
+	h.do(on(gen.OnContribute)).do(on(gen.OnEpochChanged)).do(reducedTo(settle.NotStarted)).took("gen-refused-bound").has(isFree)
 	// Completion was given first: it wins, and the wish ends with it; a peer's does not.
 	for _, in := range []gen.ParentInput{userCancel, message(gen.OnCancelMessage, 0, 0)} {
 		c := newRig(t, tab).flying(1, 0).do(at(gen.OnSync, 0)).do(processed).do(on(gen.OnContribute)).do(in)
@@ -90,7 +104,7 @@ func TestParentRaces(t *testing.T) {
 		require.Equal(t, in.Kind == gen.OnCancelMessage, c.p.Pending())
 	}
 	// Contradictions prove nothing.
-	x := newRig(t, tab).opened(1, x49).do(message(gen.OnReady, 0, control.NotStarted)).do(readyOn(0))
+	x = newRig(t, tab).opened(1, x49).do(message(gen.OnReady, 0, control.NotStarted)).do(readyOn(0))
 	require.False(t, x.p.Quiet())
 	y := newRig(t, tab).flying(1, 0).do(message(gen.OnReady, 0, control.NotStarted))
 	require.True(t, y.p.Pending())
@@ -113,8 +127,8 @@ func TestParentRaces(t *testing.T) {
 	require.True(t, b.p.Busy())
 	b.do(gen.ParentInput{Kind: gen.OnProcessed}).took("gen-edge-cancel-quiesced-x49")
 	require.True(t, b.p.Isolated(), "no proof from the source yet")
-	b.do(message(gen.OnTerminal, 0, control.Quiesced)).took("gen-edge-receipt", "gen-answer", "gen-late-proof")
-	b.do(message(gen.OnCancelMessage, 0, 0)).took("gen-answer").do(waited(settle.RetentionWait))
+	b.do(message(gen.OnTerminal, 0, control.Quiesced)).took("gen-edge-receipt", "gen-repeat", "gen-late-proof")
+	b.do(message(gen.OnCancelMessage, 0, 0)).took("gen-repeat").do(waited(settle.RetentionWait))
 	// Uninstalled at the control deadline although one edge was refused by a bound peer.
 	k := newRig(t, tab).opened(2, 0).do(message(gen.OnTerminal, 0, control.NotStarted)).do(userCancel).do(cancelled(round.EndNotStarted)).do(waited(settle.ControlWait))
 	k.took("gen-edge-open-deadline", "gen-cancel-ready", "gen-cancel-evidence").do(waited(settle.RetryWait)).silent()
@@ -174,7 +188,7 @@ func TestParentBundle(t *testing.T) {
 	in := imported(1, 0)
 	in.Parts = 2
 	fly := func() *rig {
-		r := newRig(t, tab).do(in).do(on(gen.OnContribute)).do(decided(round.GoOn)).do(granted).do(on(gen.OnPublish)).do(at(gen.OnSent, 0)).do(readyOn(0))
+		r := newRig(t, tab).do(in).do(granted).do(on(gen.OnContribute)).do(decided(round.GoOn)).do(on(gen.OnPublish)).do(at(gen.OnSent, 0)).do(readyOn(0))
 		return r.do(on(gen.OnContribute)).do(decided(round.GoOn)).do(on(gen.OnBarrier)).do(at(gen.OnSync, 0))
 	}
 	r := fly().do(processed)
@@ -201,14 +215,17 @@ func TestParentProofs(t *testing.T) {
 		}
 		return slot.None
 	}
-	require.Equal(t, slot.NeverAdvertised, proofOf(newRig(t, tab).admitted(1, 0).do(granted).do(userCancel).do(unset(round.EndNotStarted))))
+	require.Equal(t, slot.NeverAdvertised, proofOf(newRig(t, tab).admitted(1, 0).do(userCancel).do(unset(round.EndNotStarted))))
 	require.Equal(t, slot.NotStarted, proofOf(newRig(t, tab).opened(1, 0).do(message(gen.OnReady, 0, control.NotStarted)).do(rejected())))
 	require.Equal(t, slot.Written, proofOf(newRig(t, tab).success(2, 0)))
 	drained := func(k gen.ParentInput) *rig {
 		return newRig(t, tab).flying(2, x49).do(userCancel).do(cancelled(round.EndDrain)).do(reducedTo(settle.Unknown)).do(at(gen.OnPeerQuiet, 0)).do(k)
 	}
 	require.Equal(t, slot.WriterDead, proofOf(drained(at(gen.OnPeerQuiet, 1))))
-	require.Equal(t, slot.Settled, proofOf(drained(message(gen.OnTerminal, 1, control.Quiesced))))
+	require.Equal(t, slot.Settled, proofOf(drained(message(gen.OnTerminal, 1, control.Quiesced))), "one of each")
+	lost := newRig(t, tab).flying(2, x49).do(userCancel).do(cancelled(round.EndDrain)).do(reducedTo(settle.Unknown))
+	lost.do(message(gen.OnTerminal, 0, control.SourceComplete)).do(message(gen.OnTerminal, 1, control.Quiesced))
+	require.Equal(t, slot.Quiesced, proofOf(lost))
 	require.Equal(t, slot.None, proofOf(drained(message(gen.OnTerminal, 1, control.Unknown))))
 	require.Equal(t, slot.None, proofOf(drained(message(gen.OnReceipt, 1, control.Quiesced))), "a receipt proves nothing")
 }

@@ -55,7 +55,7 @@ func (s *step) roundAdmission(v *round.Verdict, agreed bool) error {
 		}
 		s.take(RowAdmit)
 		s.state = ParentAdmitted
-		s.do(ParentEffect{Kind: DoLease})
+		s.do(ParentEffect{Kind: DoPublish})
 	case round.Refuse, round.EndUnknown, round.EndNotStarted, round.EndDrain:
 		if s.cause == settle.NoCause {
 			s.cause = settle.BySibling
@@ -83,9 +83,6 @@ func (s *step) localRow(v *round.Verdict) {
 		} else {
 			s.localEnd(sm.Rejected)
 		}
-	case s.cause == settle.BySlot:
-		s.take(RowCancelLocal)
-		s.localEnd(sm.Failed)
 	default:
 		s.take(RowCancelLocal)
 		s.localEnd(sm.Cancelled)
@@ -94,7 +91,8 @@ func (s *step) localRow(v *round.Verdict) {
 
 // localEnd ends an attempt of which no peer was told.
 func (s *step) localEnd(d sm.Disposition) {
-	if s.state == ParentAdmitted && s.flags&leased == 0 {
+	if s.flags&queued != 0 {
+		s.flags &^= queued
 		s.do(ParentEffect{Kind: DoWithdraw})
 	}
 	s.state, s.result = ParentLocalCancelled, d
@@ -119,6 +117,9 @@ func (s *step) roundAdmitted(v *round.Verdict) error {
 		s.state = ParentCancelPending
 		s.do(ParentEffect{Kind: DoDisarm, Wait: settle.AdmissionWait})
 		s.do(ParentEffect{Kind: DoArm, Wait: settle.ControlWait})
+		if s.MayPublish() {
+			s.do(ParentEffect{Kind: DoPublish})
+		}
 	case round.GoOn:
 		return errRound
 	}

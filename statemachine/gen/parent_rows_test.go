@@ -42,32 +42,38 @@ func rowCases() map[string]func(r *rig) {
 			r.do(gen.ParentInput{Kind: gen.OnValidate, Cause: settle.ByIncompatible}).took("gen-refuse").in(gen.ParentLocalCancelled).silent()
 			require.Equal(r.t, sm.Rejected, r.p.Disposition())
 		},
-		"gen-prepare": func(r *rig) { r.do(imported(2, 0)).took("gen-prepare").in(gen.ParentPrepared) },
+		"gen-prepare": func(r *rig) {
+			r.do(imported(2, 0)).took("gen-prepare").in(gen.ParentPrepared).has(gen.ParentEffect{Kind: gen.DoLease})
+			require.False(r.t, r.p.Pending(), "a rank agrees with its lease in hand")
+			require.True(r.t, r.do(granted).p.Pending())
+		},
 		"gen-admit": func(r *rig) {
-			r.admitted(1, 0).took("gen-admit").has(gen.ParentEffect{Kind: gen.DoLease})
+			r.admitted(1, 0).took("gen-admit").has(gen.ParentEffect{Kind: gen.DoPublish})
 		},
 		"gen-admit-refused": func(r *rig) {
 			r.do(imported(1, 0)).do(decided(round.Refuse)).took("gen-admit-refused").in(gen.ParentLocalCancelled)
 			require.Equal(r.t, sm.Rejected, r.p.Disposition())
-			newRig(r.t, r.tab).do(imported(1, 0)).do(missing(round.Refuse)).took("gen-admit-refused").hasNot(gen.DoLease)
+			newRig(r.t, r.tab).do(imported(1, 0)).do(missing(round.Refuse)).took("gen-admit-refused").has(gen.ParentEffect{Kind: gen.DoWithdraw})
 		},
 		"gen-admission-deadline": func(r *rig) {
 			r.admitted(1, 0).do(waited(settle.AdmissionWait)).in(gen.ParentAdmitted).do(on(gen.OnContribute))
-			r.do(unset(round.EndNotStarted)).took("gen-admission-deadline").has(gen.ParentEffect{Kind: gen.DoWithdraw})
+			r.do(unset(round.EndNotStarted)).took("gen-admission-deadline").has(isFree).hasNot(gen.DoWithdraw)
 			require.Equal(r.t, sm.Failed, r.p.Disposition())
 		},
 		"gen-cancel-local": func(r *rig) {
-			r.admitted(1, 0).do(granted).do(userCancel).do(unset(round.EndNotStarted)).took("gen-cancel-local").has(isFree).silent()
+			r.admitted(1, 0).do(userCancel).do(unset(round.EndNotStarted)).took("gen-cancel-local").has(isFree).silent()
 			newRig(r.t, r.tab).do(userCancel).do(unset(round.EndNotStarted)).took("gen-cancel-local")
 			newRig(r.t, r.tab).do(imported(1, 0)).do(userCancel).do(unset(round.EndNotStarted)).took("gen-cancel-local")
 		},
 		"gen-cancel-siblings": func(r *rig) {
-			r.admitted(1, 0).do(granted).do(cancelled(round.EndNotStarted)).took("gen-cancel-siblings").in(gen.ParentCancelPending)
+			r.admitted(1, 0).do(cancelled(round.EndNotStarted)).took("gen-cancel-siblings").in(gen.ParentCancelPending)
 			require.True(r.t, r.p.Leased(), "slots are kept")
 			r.do(on(gen.OnContribute)).do(reducedTo(settle.NotStarted)).took("gen-refused-bound").has(isFree)
 		},
 		"gen-commit": func(r *rig) {
-			r.admitted(2, 0).refused("KS-GEN-2", on(gen.OnPublish)).do(granted).do(on(gen.OnPublish)).took("gen-commit")
+			r.do(imported(2, 0)).do(granted).refused("KS-GEN-2", on(gen.OnPublish))
+			r = newRig(r.t, r.tab).admitted(2, 0)
+			r.do(on(gen.OnPublish)).took("gen-commit")
 			var order []gen.Do
 			for _, e := range r.out {
 				if e.Kind == gen.DoAdvertise || e.Kind == gen.DoSend {
@@ -281,8 +287,12 @@ func rowCases() map[string]func(r *rig) {
 			r.has(again(send(control.TypeTerminal, 0, unk)))
 		},
 		"gen-cancel-unproven": func(r *rig) {
-			r.admitted(1, x49).do(granted).do(cancelled(round.EndDrain)).in(gen.ParentCancelPending).do(on(gen.OnContribute))
-			r.do(reducedTo(settle.Quiesced)).took("gen-cancel-unproven", "gen-reduce-quiesced-x49").in(gen.ParentQuiesced).has(isFree)
+			r.admitted(1, x49).do(cancelled(round.EndDrain)).in(gen.ParentCancelPending).do(on(gen.OnPublish))
+			r.do(message(gen.OnReady, 0, ns)).do(on(gen.OnContribute)).do(reducedTo(settle.Quiesced)).took("gen-cancel-unproven", "gen-reduce-quiesced-x49").in(gen.ParentQuiesced).has(isFree)
+		},
+		"gen-commit-cancelled-x49": func(r *rig) {
+			r.admitted(1, x49).do(cancelled(round.EndDrain)).do(on(gen.OnPublish)).took("gen-commit-cancelled-x49")
+			r.do(waited(settle.RetryWait)).took("gen-resend-open").has(again(send(control.TypeOpen, 0, 0)))
 		},
 		"gen-edge-terminal-x49": func(r *rig) {
 			r.opened(1, x49).do(message(gen.OnTerminal, 0, control.Quiesced)).took("gen-edge-terminal-x49").edge(0, gen.EdgeCancelSent)

@@ -178,12 +178,12 @@ var (
 // flying to IN_FLIGHT, success to SUCCESS_COMPLETE.
 func (r *rig) admitted(edges uint8, caps descriptor.Caps) *rig {
 	r.t.Helper()
-	return r.do(imported(edges, caps)).do(on(gen.OnContribute)).do(decided(round.GoOn)).in(gen.ParentAdmitted)
+	return r.do(imported(edges, caps)).do(granted).do(on(gen.OnContribute)).do(decided(round.GoOn)).in(gen.ParentAdmitted)
 }
 
 func (r *rig) publishing(edges uint8, caps descriptor.Caps) *rig {
 	r.t.Helper()
-	return r.admitted(edges, caps).do(granted).do(on(gen.OnPublish)).in(gen.ParentPublishing)
+	return r.admitted(edges, caps).do(on(gen.OnPublish)).in(gen.ParentPublishing)
 }
 
 func (r *rig) opened(edges uint8, caps descriptor.Caps) *rig {

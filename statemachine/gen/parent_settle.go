@@ -135,7 +135,10 @@ func (s *step) reducedTo(v *round.Verdict) {
 	if t == settle.Quiesced && !s.X49() {
 		t = settle.Unknown
 	}
-	if s.flags&stale != 0 && s.state != ParentUninstalled {
+	// What all ranks decided holds on all of them, whatever one of them has heard since
+	// (KS-RND-14).
+	late := t != settle.Unknown && !s.bad.Has(wrong.EpochAfterVerdict)
+	if s.flags&stale != 0 && s.state != ParentUninstalled && !late {
 		s.take(RowEpochChanged)
 		s.end(ParentUnknown, settle.Unknown)
 		return

@@ -114,12 +114,14 @@ func (s *step) validate() error {
 	}
 	s.take(RowPrepare)
 	s.state, s.edges, s.parts = ParentPrepared, in.Edges, in.Parts
+	s.flags |= queued
 	if in.Caps.Has(descriptor.CapRecovery) {
 		s.flags |= hasX48
 	}
 	if in.Caps.Has(descriptor.CapQuiescence) {
 		s.flags |= hasX49
 	}
+	s.do(ParentEffect{Kind: DoLease})
 	return nil
 }
 
@@ -137,37 +139,42 @@ func (s *step) contribute() error {
 	return nil
 }
 
+// lease takes the answer to DoLease. A rank agrees to the admission only with its
+// lease in hand, so that no rank can publish while a sibling still waits for a slot
+// (KS-GEN-13).
 func (s *step) lease() error {
-	switch {
-	case s.state != ParentAdmitted && s.state != ParentCancelPending, s.flags&leased != 0, s.pub != wireround.Unset:
+	if s.flags&queued == 0 {
 		return errState
-	case s.in.Kind == OnDenied && s.state == ParentAdmitted:
-		s.want(s.in.Cause)
-	case s.in.Kind == OnDenied:
-	default:
-		s.flags |= leased
-		s.binding = s.in.Binding
-		if s.state == ParentCancelPending {
-			// The grant crossed the cancel; nobody was told of the slot.
-			s.free()
-		}
 	}
+	s.flags &^= queued
+	if s.in.Kind == OnDenied {
+		s.want(s.in.Cause)
+		return nil
+	}
+	s.flags |= leased
+	s.binding = s.in.Binding
 	return nil
 }
 
 // publish marks every edge as possibly told before the first send: the call may be
 // observed before it returns (KS-GEN-2).
 func (s *step) publish() error {
-	if s.state != ParentAdmitted || s.flags&leased == 0 || s.flags&(wanted|sealed) != 0 {
+	if !s.MayPublish() {
 		return errPublish
 	}
-	s.take(RowCommit)
-	s.state, s.pub = ParentPublishing, wireround.MaybeObservable
-	s.do(ParentEffect{Kind: DoDisarm, Wait: settle.AdmissionWait})
-	s.do(ParentEffect{Kind: DoArm, Wait: settle.RequestWait})
-	s.do(ParentEffect{Kind: DoArm, Wait: settle.RetryWait})
-	if s.flags&hasX48 != 0 {
-		s.do(ParentEffect{Kind: DoArm, Wait: settle.SoftWait})
+	s.pub = wireround.MaybeObservable
+	if s.state == ParentCancelPending {
+		s.take(RowCommitCancelled)
+		s.again(true)
+	} else {
+		s.take(RowCommit)
+		s.state = ParentPublishing
+		s.do(ParentEffect{Kind: DoDisarm, Wait: settle.AdmissionWait})
+		s.do(ParentEffect{Kind: DoArm, Wait: settle.RequestWait})
+		s.do(ParentEffect{Kind: DoArm, Wait: settle.RetryWait})
+		if s.flags&hasX48 != 0 {
+			s.do(ParentEffect{Kind: DoArm, Wait: settle.SoftWait})
+		}
 	}
 	s.do(ParentEffect{Kind: DoAdvertise})
 	for i := range s.edges {

@@ -57,10 +57,11 @@ func likely(t *rapid.T, p gen.Parent, caps descriptor.Caps) (gen.ParentInput, bo
 	switch p.State() {
 	case gen.ParentImported:
 		return imported(2, caps), true
-	case gen.ParentAdmitted:
+	case gen.ParentPrepared:
 		if !p.Leased() {
 			return granted, true
 		}
+	case gen.ParentAdmitted:
 		return on(gen.OnPublish), true
 	case gen.ParentPublishing:
 		return at(gen.OnSent, e), true

@@ -46,7 +46,7 @@ func capsOf(n uint64) (c descriptor.Caps) {
 }
 
 func (l *loose) opened(caps uint64) *loose {
-	return l.do(imported(1, capsOf(caps)), on(gen.OnContribute), decided(round.GoOn), granted, on(gen.OnPublish), at(gen.OnSent, 0))
+	return l.do(imported(1, capsOf(caps)), granted, on(gen.OnContribute), decided(round.GoOn), on(gen.OnPublish), at(gen.OnSent, 0))
 }
 
 func (l *loose) flying(caps uint64) *loose {
@@ -201,7 +201,7 @@ func violations() map[wrong.Rules]func(bad wrong.Rules) bool {
 			two := newLoose(bad)
 			in := imported(1, 0)
 			in.Parts = 2
-			two.do(in, on(gen.OnContribute), decided(round.GoOn), granted, on(gen.OnPublish), at(gen.OnSent, 0), readyOn(0),
+			two.do(in, granted, on(gen.OnContribute), decided(round.GoOn), on(gen.OnPublish), at(gen.OnSent, 0), readyOn(0),
 				on(gen.OnContribute), decided(round.GoOn), on(gen.OnBarrier), at(gen.OnSync, 0), processed, on(gen.OnContribute), decided(round.Commit))
 			c := newLooseCtx(bad).flying().do(ctx.ParentInput{Kind: ctx.OnPosted, Count: 2}, ctx.ParentInput{Kind: ctx.OnWritten})
 			return g.p.Arrived(0) && two.p.Disposition() == sm.Completed && c.p.Evidence(0) == control.SourceComplete

@@ -268,10 +268,10 @@ func (m Machine) scattered(in Input, dst []Effect) (Machine, []Effect, error) {
 		return m.retired(dst)
 	}
 	switch {
-	case !in.Value:
-		return m.end(sm.Failed, sm.VerifyFailed, dst)
 	case m.wanted && m.cancels:
 		return m.end(sm.Cancelled, m.wantedBy, dst)
+	case !in.Value:
+		return m.end(sm.Failed, sm.VerifyFailed, dst)
 	}
 	return m.end(sm.Completed, sm.ReasonNone, dst)
 }

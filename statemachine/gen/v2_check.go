@@ -9,18 +9,13 @@ import (
 // Tables checks the steps of a Parent against the two GEN tables of chapter 14.
 type Tables struct{ parent, edge *rows.Table }
 
-// LoadTables prepares the tables, with the steps that the specification asks for
-// elsewhere and no row describes.
+// LoadTables prepares the tables.
 func LoadTables() (*Tables, error) {
-	p, err := rows.Load("gen-parent-transitions",
-		rows.Extra{ID: RowAsk.String(), From: []string{"IN_FLIGHT"}, To: "unchanged"},
-		rows.Extra{ID: RowAnswer.String(), From: []string{"CANCEL_PENDING", "CANCEL_SENT", "REDUCING", "SUCCESS_COMPLETE", "TERMINAL_UNKNOWN"}, To: "unchanged"},
-		rows.Extra{ID: RowCancelUnproven.String(), From: []string{"CANCEL_PENDING"}, To: "REDUCING"})
+	p, err := rows.Load("gen-parent-transitions")
 	if err != nil {
 		return nil, err
 	}
-	e, err := rows.Load("gen-edge-transitions",
-		rows.Extra{ID: RowEdgeTerminalDrained.String(), From: []string{"OPEN_SENT"}, To: "CANCEL_SENT"})
+	e, err := rows.Load("gen-edge-transitions")
 	return &Tables{p, e}, err
 }
 

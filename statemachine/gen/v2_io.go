@@ -106,15 +106,19 @@ const (
 	// DoTake records that Row was taken, of Edge where the row is of an edge. Nothing
 	// has to be done; counters and models use it.
 	DoTake Do = iota + 1
-	// DoEnter: the parent has something to say; see that a round is held.
+	// DoEnter: the parent has something new to say; see that a round is held. After a
+	// verdict look at Pending: words that stay the same are not announced again.
 	DoEnter
 	// DoContribute puts Intent, Evidence and Publication, with the session of the
 	// attempt and the proposed gen_attempt, into this rank's payload of the next round.
 	DoContribute
 	// DoLease: get the parent's lease, for the whole bundle; answer OnGranted or
-	// OnDenied. DoWithdraw: stop to wait for it.
+	// OnDenied. DoWithdraw: stop to wait for it; no answer comes after it.
 	DoLease
 	DoWithdraw
+	// DoPublish: set open_publish_committed under the lock, then give OnPublish. The
+	// attempt may have been cancelled meanwhile; then OnPublish is refused.
+	DoPublish
 	// DoAdvertise: the slot is ADVERTISED before any DoSend that follows it.
 	DoAdvertise
 	// DoSend sends Msg to the peer of Edge: OPEN, CANCEL with Cause, TERMINAL and

@@ -69,8 +69,7 @@ func (s EdgeState) String() string {
 	return "INVALID"
 }
 
-// Row names a row of the two GEN tables of chapter 14. Rows after RowEdgeRetire are
-// not in the tables: the field requires the step and no row describes it.
+// Row names a row of the two GEN tables of chapter 14.
 type Row uint8
 
 // The rows, first of the parent, then of the edge.
@@ -137,6 +136,9 @@ const (
 	// RowEdgeTerminalDrained: with bit 49 a TERMINAL that stands for a lost READY
 	// leaves the edge free to become QUIESCED (KS-QUI-11).
 	RowEdgeTerminalDrained
+	// RowCommitCancelled: with bit 49 OPEN is sent although the attempt is cancelled
+	// (KS-QUI-18).
+	RowCommitCancelled
 	// NumRows is how many there are.
 	NumRows
 )
@@ -157,6 +159,7 @@ func (r Row) String() string {
 		"gen-edge-ready-after-cancel", "gen-edge-cancel", "gen-edge-cancel-unknown",
 		"gen-edge-cancel-quiesced-x49", "gen-edge-cancel-not-started-x49", "gen-edge-receipt", "gen-edge-retire",
 		"gen-ask-x48", "gen-answer", "gen-cancel-unproven", "gen-edge-terminal-x49",
+		"gen-commit-cancelled-x49",
 	}
 	if r < NumRows {
 		return ids[r]

@@ -113,14 +113,19 @@ func (t *Tickets) home(e *entry) *queue {
 	return &t.cached
 }
 
-// retires is when an entry has its age (KS-REG-8).
+// retires is when an entry has its age (KS-REG-8). A no-peer answer waits as long as
+// GEN may still come with a first OPEN (KS-REG-24).
 func (t *Tickets) retires(i uint32) sm.Time {
 	e := &t.entries[i]
 	if e.pinned {
 		return deadline.Never
 	}
 	s := &t.cfg.Settings
-	return deadline.After(e.last, max(deadline.After(s.Lifetime(), s.Control), e.keep))
+	age := max(deadline.After(s.Lifetime(), s.Control), e.keep)
+	if e.kind == NoPeer {
+		age = max(age, s.Context)
+	}
+	return deadline.After(e.last, age)
 }
 
 // movable is when an entry may be evicted for room: after its control lifetime
@@ -205,7 +210,7 @@ func (t *Tickets) room(now sm.Time, dst []Gone) ([]Gone, bool) {
 	}
 	var victim uint32
 	switch {
-	case len(t.noPeer) > 0:
+	case len(t.noPeer) > 0 && (deadline.Over(t.movable(t.noPeer[0]), now) || t.bad.Has(wrong.EvictNoPeerEarly)):
 		victim = t.noPeer[0]
 	case len(t.cached) > 0 && deadline.Over(t.movable(t.cached[0]), now):
 		victim = t.cached[0]

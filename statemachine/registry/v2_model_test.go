@@ -64,14 +64,14 @@ func (m *naive) victim(n uint64) bool {
 		if !cachedNow(l) || l.pinned || l == v {
 			continue
 		}
-		if l.kind == registry.NoPeer && v.kind != registry.NoPeer {
+		if l.kind == registry.NoPeer && v.kind != registry.NoPeer && l.movable() <= m.now {
 			return false
 		}
 		if (l.kind == registry.NoPeer) == (v.kind == registry.NoPeer) && l.retires() < v.retires() {
 			return false
 		}
 	}
-	return v.kind == registry.NoPeer || v.movable() <= m.now
+	return v.movable() <= m.now
 }
 
 func (m *naive) leave(t require.TestingT, gone []registry.Gone) {

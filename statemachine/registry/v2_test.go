@@ -312,12 +312,16 @@ func TestNoPeer(t *testing.T) {
 		require.NoError(t, r.Publish(ticket(n), uint32(n), 0))
 		gone, err := r.End(ticket(n), &registry.Ending{Kind: registry.NoPeer}, sm.Time(n), nil)
 		require.NoError(t, err)
-		if n < 3 {
-			require.Empty(t, gone)
-		} else {
-			require.Equal(t, []registry.Gone{{ticket(1), 1, true}}, gone, "default deny makes early eviction safe")
-		}
+		require.Empty(t, gone, "a no-peer answer is kept for its lifetime too")
 	}
+	// A sibling edge that opens within the lifetime hears the same (doubt D4).
+	require.Equal(t, control.NotStarted, r.Look(key(1, 7, 0)).Evidence)
+	require.Equal(t, 1, r.Counts().Ended)
+	at, ok := r.Next()
+	require.True(t, ok)
+	require.Equal(t, sm.Time(41), at)
+	require.Empty(t, r.Sweep(40, nil))
+	require.Equal(t, []registry.Gone{{ticket(1), 1, true}}, r.Sweep(41, nil))
 	for edge := range uint32(8) {
 		require.Equal(t, control.Unknown, r.Look(key(1, 7, edge)).Evidence)
 		require.Equal(t, registry.Nowhere, r.Look(key(1, 7, edge)).Where)
@@ -332,6 +336,22 @@ func TestNoPeer(t *testing.T) {
 	require.Empty(t, r.Sweep(109, nil))
 	require.Equal(t, []registry.Gone{{ticket(2), 2, false}}, r.Sweep(110, nil))
 	require.Equal(t, registry.Counts{ByCount: 1, ByAge: 2}, r.Counts())
+}
+
+// TestNoPeerWaitsForGEN: without pressure the answer is there for as long as a context
+// may wait for its attempt.
+func TestNoPeerWaitsForGEN(t *testing.T) {
+	spec.Covers(t, "KS-REG-24")
+	long := settings
+	long.Context = 500
+	r, err := registry.NewTickets(registry.Config{Session: session, Active: 8, Cache: 2, Settings: long})
+	require.NoError(t, err)
+	require.NoError(t, r.Publish(ticket(1), 1, 0))
+	_, err = r.End(ticket(1), &registry.Ending{Kind: registry.NoPeer}, 10, nil)
+	require.NoError(t, err)
+	require.Empty(t, r.Sweep(509, nil))
+	require.Equal(t, control.NotStarted, r.Look(key(1, 7, 0)).Evidence)
+	require.Equal(t, []registry.Gone{{ticket(1), 1, false}}, r.Sweep(510, nil))
 }
 
 // TestRefusedProposal: M06, M07. The proposal that consumed a ticket is known again.

@@ -298,8 +298,12 @@ func (t *Tickets) Next() (at sm.Time, ok bool) {
 			at = min(at, t.entries[q[0]].at)
 		}
 	}
-	if len(t.waiting) > 0 && len(t.cached) > 0 {
-		at = min(at, t.movable(t.cached[0]))
+	if len(t.waiting) > 0 {
+		for _, q := range [...]queue{t.cached, t.noPeer} {
+			if len(q) > 0 {
+				at = min(at, t.movable(q[0]))
+			}
+		}
 	}
 	return at, at != deadline.Never
 }

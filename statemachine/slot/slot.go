@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	sm "github.com/kvsettle/kvsettle/statemachine"
+	"github.com/kvsettle/kvsettle/wire/native"
 )
 
 // State of one slot.
@@ -53,24 +54,45 @@ const (
 	OwnWritesFinal
 	// WriterDead: the writing process is gone and the contract counts that as quiet.
 	WriterDead
-	// Settled: a mixture of the above that together covers every writer.
+	// Settled: a mixture of the others that together covers every writer.
 	Settled
+	// Quiesced: the source of every edge has said LOCAL_QUIESCED or
+	// LOCAL_SOURCE_COMPLETE (bit 49).
+	Quiesced
+	// NewIncarnation: the holder's own agent was destroyed, so that no address that it
+	// advertised can be reached (KS-SLOT-21).
+	NewIncarnation
 	numProofs
 )
 
-// Binding names one lease: pool, slot and generation, with its clean-up token.
-// It is a value; holding one gives no right after the generation has moved on.
+// String returns the name in the table of proofs.
+func (p Proof) String() string {
+	names := [numProofs]string{"none", "never advertised", "not started", "written", "own writes final", "writer dead",
+		"settled", "quiesced", "new incarnation"}
+	if p < numProofs {
+		return names[p]
+	}
+	return "invalid"
+}
+
+// Binding names one lease: pool, slot, generation and buffer kind, with its clean-up
+// token (KS-SLOT-12). It is a value; holding one gives no right after the generation
+// has moved on.
 type Binding struct {
 	Pool       uint32
 	Slot       uint32
 	Generation uint64
 	// Token is the clean-up token: the one right to end this lease (KS-SLOT-3).
 	Token uint64
+	// Buffer is what the slot holds; the same for all slots of a pool.
+	Buffer native.BufferKind
 }
 
 // Config fixes a pool for its life.
 type Config struct {
 	ID uint32
+	// Buffer is the kind of all slots of the pool.
+	Buffer native.BufferKind
 	// Slots is the number of slots, 1 to 65,536.
 	Slots int
 	// Bytes is the size of each slot.
@@ -275,12 +297,13 @@ func (p *Pool) lease(in Input, dst []Effect) ([]Effect, error) {
 
 func (p *Pool) binding(i uint32) Binding {
 	e := &p.entries[i]
-	return Binding{Pool: p.cfg.ID, Slot: i, Generation: e.gen, Token: e.token}
+	return Binding{Pool: p.cfg.ID, Slot: i, Generation: e.gen, Token: e.token, Buffer: p.cfg.Buffer}
 }
 
-// find checks that b names the current lease of its slot (KS-SLOT-8).
+// find checks that b names the current lease of its slot (KS-SLOT-8). The binding is
+// all that selects memory (KS-SLOT-12).
 func (p *Pool) find(b Binding) (*entry, error) {
-	if b.Pool != p.cfg.ID || int(b.Slot) >= len(p.entries) {
+	if b.Pool != p.cfg.ID || b.Buffer != p.cfg.Buffer || int(b.Slot) >= len(p.entries) {
 		return nil, sm.Refuse(sm.NotOwner, reqBinding, "binding of another pool")
 	}
 	e := &p.entries[b.Slot]

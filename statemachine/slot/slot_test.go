@@ -11,6 +11,7 @@ import (
 	"github.com/kvsettle/kvsettle/spec"
 	sm "github.com/kvsettle/kvsettle/statemachine"
 	"github.com/kvsettle/kvsettle/statemachine/slot"
+	"github.com/kvsettle/kvsettle/wire/native"
 )
 
 func pool(t testing.TB, slots, budget int) *slot.Pool {
@@ -81,8 +82,9 @@ func reach(t testing.TB, s slot.State) (*slot.Pool, slot.Binding) {
 
 var (
 	allStates = []slot.State{slot.Free, slot.Leased, slot.Advertised, slot.InFlight, slot.Quarantined, slot.Retired}
-	allProofs = []slot.Proof{slot.None, slot.NeverAdvertised, slot.NotStarted, slot.Written, slot.OwnWritesFinal, slot.WriterDead, slot.Settled, slot.Settled + 1}
-	allKinds  = map[slot.Kind]string{slot.Advertise: "advertise", slot.Begin: "begin", slot.Release: "release",
+	allProofs = []slot.Proof{slot.None, slot.NeverAdvertised, slot.NotStarted, slot.Written, slot.OwnWritesFinal, slot.WriterDead, slot.Settled,
+		slot.Quiesced, slot.NewIncarnation, slot.NewIncarnation + 1}
+	allKinds = map[slot.Kind]string{slot.Advertise: "advertise", slot.Begin: "begin", slot.Release: "release",
 		slot.Quarantine: "quarantine", slot.Prove: "prove", slot.Retire: "retire"}
 )
 
@@ -97,7 +99,7 @@ func TestEveryStateEveryInput(t *testing.T) {
 		switch {
 		case k != slot.Release && k != slot.Prove, s == slot.Leased:
 			return true
-		case p == slot.None, p > slot.Settled, p == slot.NeverAdvertised && s == slot.InFlight:
+		case p == slot.None, p > slot.NewIncarnation, p == slot.NeverAdvertised && s == slot.InFlight:
 			return false
 		}
 		return true
@@ -149,7 +151,7 @@ func TestEveryStateEveryInput(t *testing.T) {
 // TestForeignBindings: a binding of another pool, slot, generation or token moves
 // nothing, in any state and for any input.
 func TestForeignBindings(t *testing.T) {
-	spec.Covers(t, "KS-SLOT-3", "KS-SLOT-8")
+	spec.Covers(t, "KS-SLOT-3", "KS-SLOT-8", "KS-SLOT-12")
 	for _, s := range allStates {
 		for k := range allKinds {
 			p, b := reach(t, s)
@@ -158,6 +160,7 @@ func TestForeignBindings(t *testing.T) {
 				reason spec.Reason
 			}{
 				{func(b *slot.Binding) { b.Pool++ }, sm.NotOwner},
+				{func(b *slot.Binding) { b.Buffer++ }, sm.NotOwner},
 				{func(b *slot.Binding) { b.Slot = 2 }, sm.NotOwner},
 				{func(b *slot.Binding) { b.Slot = 1 << 31 }, sm.NotOwner},
 				{func(b *slot.Binding) { b.Slot = 1 }, sm.StaleGeneration},
@@ -194,6 +197,24 @@ func TestGenerations(t *testing.T) {
 		refused(t, p, slot.Input{Kind: slot.Release, Binding: b}, sm.NotOwner)
 		old = b
 	}
+}
+
+// TestProofNames: the proofs are those of the table, and each pool names its kind.
+func TestProofNames(t *testing.T) {
+	table, err := spec.LoadTable("proofs")
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, p := range allProofs[1 : len(allProofs)-1] {
+		names[p.String()] = true
+	}
+	for _, r := range table.Rows {
+		require.True(t, names[table.Cell(r, "proof")], "%s", table.Cell(r, "proof"))
+	}
+	require.Len(t, names, len(table.Rows))
+	require.Equal(t, "invalid", allProofs[len(allProofs)-1].String())
+	p, err := slot.New(slot.Config{ID: 7, Slots: 1, Bytes: 1, Buffer: native.Indexer})
+	require.NoError(t, err)
+	require.Equal(t, native.Indexer, lease(t, p, 1).Buffer)
 }
 
 func TestLeaseChecks(t *testing.T) {

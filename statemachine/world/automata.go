@@ -212,20 +212,20 @@ type regTable = automaton[regIn, regOut]
 // tabulateRegistry makes the table of CTX's memory of the given ids. The reason
 // with which an id is closed is not varied: nothing is decided by it.
 func tabulateRegistry(ids []uint64, active, cache int) (*regTable, error) {
-	if _, err := registry.New(active, cache); err != nil {
+	if _, err := registry.New(active, cache, 0); err != nil {
 		return nil, err
 	}
 	fresh := func() *registry.Registry {
-		r, _ := registry.New(active, cache)
+		r, _ := registry.New(active, cache, 0)
 		return r
 	}
 	apply := func(r *registry.Registry, in regIn) (o regOut) {
 		var err error
 		switch in.use {
 		case openID:
-			err = r.Open(in.id)
+			err = r.Open(in.id, 0)
 		case closeID:
-			err = r.Close(in.id, in.committed, sm.ReasonNone)
+			err = r.Close(in.id, in.committed, sm.ReasonNone, 0)
 		case lookID:
 			o.active, o.answer, _ = r.Look(in.id)
 		}

@@ -1,40 +1,52 @@
 package world
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// Finding is a world in which a property does not hold by the rules as they are. It
-// stays here so that anybody can replay it; once a rule changes, its test says so.
+// Finding is a question about the protocol that worlds answer: one of the doubts D1
+// to D16, or something that the models showed by themselves (N1 and on). It stays
+// here so that anybody can ask again; docs/findings has a page for each.
 type Finding struct {
-	// Name is the command-line name.
+	// Name is the command-line name and that of the page.
 	Name string
-	// Property is the invariant that the explorer finds violated.
-	Property string
-	// Says is the answer in one sentence.
-	Says string
-	// Config is the world.
-	Config V2Config
+	// Question is the doubt in one sentence.
+	Question string
+	// Asks are put in order. The first one is the rule as upstream has it, or as the
+	// first machines of this tree had it.
+	Asks []Ask
 }
 
-// Findings lists what the models have shown about v2.
+// Confirmed says that the doubt is real by the recorded answers: the rule of the
+// first ask violates its property.
+func (f *Finding) Confirmed() bool { return len(f.Asks) > 0 && !f.Asks[0].Holds }
+
+// Ask is one property asked of one world, with the answer that was recorded.
+type Ask struct {
+	// Rule says which rule the world follows, in a few words.
+	Rule string
+	// Property is an invariant of the world, or Stuck for the search for hangs.
+	Property string
+	// Holds is the recorded answer.
+	Holds bool
+	// World is the configuration of a model: V2Watch, V1Config, RoundWatch,
+	// NoPeerConfig, PressureConfig, SortConfig, WindowConfig or ReuseConfig.
+	World any
+}
+
+// Stuck is the property of an Ask that wants every fair run to settle.
+const Stuck = "Stuck"
+
+// Findings lists the findings: the doubts in the order of their numbers, then the
+// others. The slice is the caller's own.
 func Findings() []Finding {
-	one := func(name string, f V2Faults, change ...func(*V2Case)) V2Config {
-		b := newV2Sizes()
-		b.add(f, change...)
-		return V2Config{Name: name, Size: "finding", Cases: b.cases}
-	}
-	strict := func(c *V2Case) { c.Strict = true }
-	return []Finding{
-		{"uneven-ctx", "FaultFreeCompletes", "plain v2, two CTX ranks: ranks whose writes end in different rounds end UNKNOWN and restart, although nothing went wrong",
-			one("uneven-ctx", V2Faults{}, ranks(2, 1), strict)},
-		{"uneven-gen", "FaultFreeCompletes", "plain v2, two GEN ranks: the same on the side that receives",
-			one("uneven-gen", V2Faults{}, ranks(1, 2), strict)},
-		{"epoch-after-verdict", "RanksAgree", "a rank that hears of a new peer epoch between a round and its verdict ends UNKNOWN, its sibling COMPLETED",
-			one("epoch-after-verdict", V2Faults{Crashes: 1}, ranks(2, 1))},
-		{"cancel-before-fan-out", "CancelNeverUnknown", "bit 49, two GEN ranks: a cancel that reaches one rank before its OPEN leaves CTX waiting for that OPEN and the sibling's edge unproven: UNKNOWN without a fault",
-			one("cancel-before-fan-out", V2Faults{CancelGen: 1, Retries: 1}, ranks(1, 2), caps(x49))},
-		{"retry-for-receiver", "CancelNeverUnknown", "bit 49: a GEN that settled on NOT_READY gives its own evidence only when CTX sends TERMINAL again, so without one re-send CTX ends UNKNOWN",
-			one("retry-for-receiver", V2Faults{CancelCtx: 1}, caps(x49), func(c *V2Case) { c.Strict = true })},
-	}
+	all := slices.Concat(lossFindings(), decisionFindings(), smallFindings(), newFindings())
+	// A name is a letter and a number.
+	slices.SortFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Name[0], b.Name[0]), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	return all
 }
 
 // LookupFinding returns the finding with this name.

@@ -100,7 +100,7 @@ func SlotSize(size string) (SlotConfig, bool) {
 	case "medium":
 		return SlotConfig{Size: size, Slots: 2, Budget: 1, Owners: 3, Stales: 1, Closes: true}, true
 	case "large":
-		return SlotConfig{Size: size, Slots: 2, Budget: 0, Owners: 3, Stales: 2, Closes: true}, true
+		return SlotConfig{Size: size, Slots: 3, Budget: 1, Owners: 3, Stales: 1, Closes: true}, true
 	}
 	return SlotConfig{}, false
 }

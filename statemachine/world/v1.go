@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+
 	sm "github.com/kvsettle/kvsettle/statemachine"
 	"github.com/kvsettle/kvsettle/statemachine/ctx"
 	"github.com/kvsettle/kvsettle/statemachine/gen"
@@ -192,6 +194,12 @@ type v1World struct {
 	pools []*poolTable
 	tags  *tagTable
 	regs  *regTable
+	// genRows and ctxRows name the rows that steps take; out counts them, on a copy of
+	// the world that belongs to it. unexplained keeps the first step without a row.
+	genRows     *gen.Rows
+	ctxRows     *ctx.Rows
+	out         *Out[V1State]
+	unexplained error
 }
 
 // The lengths of the waits in a world without time: each is a different number, so
@@ -281,7 +289,14 @@ func V1(cfg V1Config) (*Model[V1State], error) {
 	if w.regs, err = tabulateRegistry(ids, v1Reqs, 1); err != nil {
 		return nil, err
 	}
+	if w.genRows, err = gen.LoadRows(); err != nil {
+		return nil, err
+	}
+	if w.ctxRows, err = ctx.LoadRows(); err != nil {
+		return nil, err
+	}
 	m := &Model[V1State]{
+		Rows: slices.Concat(w.genRows.IDs(), w.ctxRows.IDs()),
 		Name: "v1", Size: cfg.Size, Bounds: cfg.bounds(), Actors: []string{"router", "GEN 1", "GEN 2", "network", "CTX 1", "CTX 2"},
 		Actions: collect(len(v1Actions), func(i int) Info { return v1Actions[i] }), Next: w.next, Invariants: w.invariants(), Settled: w.settled, Canon: w.canon, Leaves: collect(len(v1Leaves), func(i int) string { return v1Leaves[i] }),
 	}

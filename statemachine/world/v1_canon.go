@@ -12,10 +12,10 @@ import (
 
 // v1Leaves is what the canonical form of a v1 state leaves out.
 var v1Leaves = [...]string{
-	"gen.Machine: edges, cancels, expects, set (constants of the case), deadline's value (named by the wait), binding.Pool (one pool per rank)",
-	"ctx.Machine: edges, set (constants of the case), deadline's value (named by the wait), binding.Pool (one pool per rank)",
+	"gen.Machine: edges, cancels, expects, set (constants of the case), deadline's value (named by the wait), binding.Pool and Buffer (one pool per rank)",
+	"ctx.Machine: edges, set (constants of the case), deadline's value (named by the wait), binding.Pool and Buffer (one pool per rank)",
 	"slot.Pool: cfg (constant), counts (sums over entries)",
-	"registry.Registry: limit, cacheMax (constants), order and head beyond the ids that are remembered",
+	"registry.Registry: limit, cacheMax, lifetime (constants), head (the order begins there), until (nothing of the world lets time pass there)",
 }
 
 var waitNames = [...]string{0: "none", waitAdmission: "admission", waitRequest: "request", waitControl: "control", waitContext: "context"}
@@ -105,7 +105,7 @@ func poolValue(v canon.Value) (canon.Value, error) {
 // registryValue is a registry as the ids that it knows.
 func registryValue(v canon.Value) (canon.Value, error) {
 	get := func(name string) canon.Value { f, _ := v.Get(name); return f }
-	if v.Len() != 8 {
+	if v.Len() != 9 {
 		return canon.Value{}, errors.New("canonical form of registry.Registry: its fields have changed")
 	}
 	var active []canon.Value
@@ -119,8 +119,10 @@ func registryValue(v canon.Value) (canon.Value, error) {
 		c, _ := t.Get("committed")
 		ended = append(ended, canon.Pair{Key: k, Value: c})
 	}
-	return canon.Rec(field("active", canon.Set(active...)), field("ended", canon.Fun(ended...)), field("order", get("order")),
-		field("head", get("head")), field("maxGone", get("maxGone")), field("anyGone", get("anyGone"))), nil
+	head, _ := get("head").Int64()
+	order := seq(get("order").Len()-int(head), func(i int) canon.Value { _, id := get("order").At(i + int(head)); return id })
+	return canon.Rec(field("active", canon.Set(active...)), field("ended", canon.Fun(ended...)), field("order", order),
+		field("maxGone", get("maxGone")), field("anyGone", get("anyGone"))), nil
 }
 
 // seq makes a sequence of n values.

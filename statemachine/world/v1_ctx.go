@@ -15,6 +15,11 @@ func (w *v1World) ctxStep(s *V1State, k, r int, in ctx.Input) {
 	if err != nil {
 		return // counted by the service, changes nothing
 	}
+	row, err := w.ctxRows.Of(s.Ctx[k][r], in, m)
+	if row >= 0 {
+		row += w.genRows.Len()
+	}
+	w.took(row, err)
 	s.Ctx[k][r] = m
 	for i := range effects {
 		w.ctxDo(s, k, r, &effects[i])

@@ -29,9 +29,24 @@ func (w *v1World) genStep(s *V1State, g, r int, in gen.Input) {
 	if err != nil {
 		return // counted by the service, changes nothing
 	}
+	row, err := w.genRows.Of(s.Gen[g][r], in, m)
+	w.took(row, err)
 	s.Gen[g][r] = m
 	for i := range effects {
 		w.genDo(s, g, r, &effects[i])
+	}
+}
+
+// took counts a row of the tables.
+func (w *v1World) took(row int, err error) {
+	if w.out == nil {
+		return
+	}
+	if err != nil && w.unexplained == nil {
+		w.unexplained = err
+	}
+	if row >= 0 {
+		w.out.Take(row)
 	}
 }
 

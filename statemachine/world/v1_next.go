@@ -7,6 +7,17 @@ import (
 )
 
 func (w *v1World) next(s *V1State, out *Out[V1State]) {
+	own, ok := out.scratch.(*v1World)
+	if !ok || own.genRows != w.genRows {
+		own = new(v1World)
+		*own = *w
+		own.out = out
+		out.scratch = own
+	}
+	own.all(s, out)
+}
+
+func (w *v1World) all(s *V1State, out *Out[V1State]) {
 	c := w.at(s)
 	for k := range c.Ctxs {
 		if !s.CtxDown[k] {

@@ -131,7 +131,7 @@ type v2Round struct {
 
 // V2State is a state of a v2 world.
 //
-// As TLA+ variables: case; ctx, gen (functions from ranks to records); ctxWaits,
+// As TLA+: the variables case and world, a record of ctx, gen (functions from ranks to records); ctxWaits,
 // genWaits (sets of armed waits); ctxRound, genRound; call; net (sequences of messages);
 // edge (the truth about writes); ctxPool, genPool; published; leaseAsked; work;
 // outcomes; down, inc, told; exit; refused; left (the budgets).

@@ -2,6 +2,7 @@ package world
 
 import (
 	"errors"
+	"strings"
 
 	sm "github.com/kvsettle/kvsettle/statemachine"
 	"github.com/kvsettle/kvsettle/statemachine/canon"
@@ -13,10 +14,9 @@ import (
 
 // v2Leaves is what the canonical form of a v2 state leaves out.
 var v2Leaves = [...]string{
-	"ctx.Parent: bad (zero), binding.Pool (one pool per rank), edges beyond those of the case (zero)",
-	"gen.Parent: bad (zero), binding.Pool (one pool per rank), edges beyond those of the case (zero)",
+	"ctx.Parent: bad (zero), binding.Pool and Buffer (one pool per rank), edges beyond those of the case (zero)",
+	"gen.Parent: bad (zero), binding.Pool and Buffer (one pool per rank), edges beyond those of the case (zero)",
 	"slot.Pool: cfg (constant), counts (sums over entries)",
-	"Retrying (false between events)",
 }
 
 // The flags of the parents in the order of their bits. The accessors of the parents
@@ -25,8 +25,11 @@ var (
 	ctxFlagNames = []string{"x48", "x49", "perChunk", "opened", "wanted", "sealed", "committed", "leased", "isolated",
 		"doubtful", "expired", "reduced", "stale"}
 	genFlagNames = []string{"x48", "x49", "wanted", "sealed", "installed", "settling", "leased", "isolated", "owed", "busy",
-		"processed", "doubtful", "expired", "soft", "asking", "stale", "failed"}
+		"processed", "doubtful", "expired", "soft", "asking", "stale", "failed", "queued"}
 )
+
+// lieNames are the claims that the truth can contradict, in the order of the bits.
+var lieNames = []string{"NOT_STARTED", "SOURCE_COMPLETE", "QUIESCED", "notice", "DESTINATION_COMPLETE", "idle"}
 
 func flagSet(mask int64, names []string, errs *[]error) (canon.Value, map[string]bool) {
 	var list []canon.Value
@@ -38,7 +41,7 @@ func flagSet(mask int64, names []string, errs *[]error) (canon.Value, map[string
 		}
 	}
 	if mask>>len(names) != 0 {
-		*errs = append(*errs, errors.New("canonical form of a parent: a flag without a name"))
+		*errs = append(*errs, errors.New("canonical form of a v2 state: a flag without a name"))
 	}
 	return canon.Set(list...), on
 }
@@ -49,6 +52,23 @@ func evidenceValue(v canon.Value) canon.Value {
 	n, _ := v.Int64()
 	if name, ok := evidenceNames[n]; ok {
 		return canon.Str(name)
+	}
+	return v
+}
+
+// causeNames are the causes in their order, publicationNames how far an OPEN may
+// have got.
+var (
+	causeNames = []string{"none", "user", "shutdown", "admission-deadline", "context-deadline", "request-deadline", "control-deadline",
+		"round", "peer", "peer-refusal", "peer-unknown", "mixture", "epoch", "protocol", "publish", "write", "verify", "ranks",
+		"incompatible", "slot", "sibling"}
+	publicationNames = []string{"UNSET", "MAYBE_OBSERVABLE", "ACKED", "FAILED_INDETERMINATE"}
+)
+
+// named is a number by its name; one without a name stays a number.
+func named(v canon.Value, names []string) canon.Value {
+	if n, ok := v.Int64(); ok && n >= 0 && int(n) < len(names) {
+		return canon.Str(names[n])
 	}
 	return v
 }
@@ -74,6 +94,13 @@ func stateName(name func(n int64) string) func(canon.Value) canon.Value {
 	}
 }
 
+// postsValue counts the writes of one edge.
+func postsValue(v canon.Value) canon.Value {
+	get := func(name string) canon.Value { f, _ := v.Get(name); return f }
+	return canon.Rec(field("chunks", get("Chunks")), field("made", get("Made")), field("done", get("Done")),
+		field("failed", get("Failed")), field("released", get("Released")))
+}
+
 // edgeValues takes the first n edges of a parent.
 func edgeValues(list canon.Value, n int, state func(n int64) string) canon.Value {
 	var out []canon.Value
@@ -81,7 +108,8 @@ func edgeValues(list canon.Value, n int, state func(n int64) string) canon.Value
 		_, e := list.At(i)
 		out = append(out, replaced(e, map[string]func(canon.Value) canon.Value{
 			"state": stateName(state), "peer": evidenceValue,
-			"got": func(v canon.Value) canon.Value { m, _ := v.Int64(); return canon.Bits(uint64(m), 0) },
+			"got":   func(v canon.Value) canon.Value { m, _ := v.Int64(); return canon.Bits(uint64(m), 0) },
+			"posts": postsValue,
 		}))
 	}
 	return canon.Seq(out...)
@@ -96,7 +124,7 @@ func ctxParentValue(p *ctx.Parent, edges int, errs *[]error) canon.Value {
 	v := canon.Rec(
 		field("state", canon.Str(ctx.ParentState(f.Int("state")).String())),
 		field("result", canon.Str(sm.Disposition(f.Int("result")).String())),
-		field("cause", f.Take("cause")), field("edges", f.Take("edges")), field("retries", f.Take("retries")),
+		field("cause", named(f.Take("cause"), causeNames)), field("edges", f.Take("edges")), field("retries", f.Take("retries")),
 		field("contract", canon.Bits(uint64(f.Int("con")), 0)), field("flags", flags),
 		field("lease", bindingValue(f.Take("binding"))),
 		field("edge", edgeValues(f.Take("edge"), edges, func(n int64) string { return ctx.EdgeState(n).String() })),
@@ -115,8 +143,8 @@ func genParentValue(p *gen.Parent, edges int, errs *[]error) canon.Value {
 	v := canon.Rec(
 		field("state", canon.Str(gen.ParentState(f.Int("state")).String())),
 		field("result", canon.Str(sm.Disposition(f.Int("result")).String())),
-		field("cause", f.Take("cause")), field("edges", f.Take("edges")), field("parts", f.Take("parts")),
-		field("ready", canon.Bits(uint64(f.Int("ready")), 0)), field("retries", f.Take("retries")), field("pub", f.Take("pub")),
+		field("cause", named(f.Take("cause"), causeNames)), field("edges", f.Take("edges")), field("parts", f.Take("parts")),
+		field("ready", canon.Bits(uint64(f.Int("ready")), 0)), field("retries", f.Take("retries")), field("pub", named(f.Take("pub"), publicationNames)),
 		field("contract", canon.Bits(uint64(f.Int("con")), 0)), field("flags", flags),
 		field("lease", bindingValue(f.Take("binding"))),
 		field("edge", edgeValues(f.Take("edge"), edges, func(n int64) string { return gen.EdgeState(n).String() })),
@@ -151,6 +179,17 @@ func waitsValue(mask uint8) canon.Value {
 	return canon.Set(list...)
 }
 
+// messageValue is a message by its type, what it says, and the chunk that it is
+// about.
+func messageValue(kind v2Kind) canon.Value {
+	name, says, _ := strings.Cut(v2KindNames[kind], " ")
+	chunk := 0
+	if kind >= v2Data && kind < v2Status {
+		says, chunk = "", int(kind-v2Data)
+	}
+	return canon.Rec(field("type", canon.Str(name)), field("says", canon.Str(says)), field("chunk", canon.Int(int64(chunk))))
+}
+
 // netValue is the set of channels that are not empty.
 func (w *v2World) netValue(s *V2State) canon.Value {
 	var net []canon.Value
@@ -164,7 +203,7 @@ func (w *v2World) netValue(s *V2State) canon.Value {
 						}
 						var list []canon.Value
 						for ; c != 0; c = c.pop() {
-							list = append(list, canon.Str(v2KindNames[c.head()]))
+							list = append(list, messageValue(c.head()))
 						}
 						net = append(net, canon.Rec(field("to", canon.Str([2]string{"CTX", "GEN"}[dir])),
 							field("ctx", canon.Int(int64(k)+1)), field("gen", canon.Int(int64(g)+1)),
@@ -189,8 +228,8 @@ func (w *v2World) canon(s *V2State) (canon.Value, error) {
 		return v
 	}
 	l := s.Left
+	lied, _ := flagSet(int64(s.Lied), lieNames, &errs)
 	v := canon.Rec(
-		field("case", canon.Int(int64(s.Case)+1)),
 		field("ctx", byCtx(func(k int) canon.Value { return ctxParentValue(&s.Ctx[k], c.Gens, &errs) })),
 		field("gen", byGen(func(g int) canon.Value { return genParentValue(&s.Gen[g], c.Ctxs, &errs) })),
 		field("ctxWaits", byCtx(func(k int) canon.Value { return waitsValue(s.CtxWaits[k]) })),
@@ -203,7 +242,7 @@ func (w *v2World) canon(s *V2State) (canon.Value, error) {
 		field("edge", byCtx(func(k int) canon.Value {
 			return byGen(func(g int) canon.Value {
 				x := &s.Edge[k][g]
-				set := func(m uint8) canon.Value { return canon.Bits(uint64(m), 1) }
+				set := func(m uint8) canon.Value { return canon.Bits(uint64(m), 0) }
 				return canon.Rec(field("open", canon.Bool(x.Open)), field("seal", canon.Bool(x.Seal)), field("into", num(x.Into)), field("made", num(x.Made)),
 					field("active", set(x.Active)), field("loose", set(x.Loose)), field("landed", set(x.Landed)), field("handed", set(x.Handed)))
 			})
@@ -225,8 +264,8 @@ func (w *v2World) canon(s *V2State) (canon.Value, error) {
 		field("genQuiet", canon.Bits(uint64(s.GenQuiet), 1)),
 		field("ctxRetried", byCtx(func(k int) canon.Value { return num(s.CtxRetried[k]) })),
 		field("genRetried", byGen(func(g int) canon.Value { return num(s.GenRetried[g]) })),
-		field("lied", canon.Bits(uint64(s.Lied), 0)), field("refused", canon.Bool(s.Refused)),
-		field("overflow", canon.Bool(s.Overflow)),
+		field("lied", lied), field("refused", canon.Bool(s.Refused)),
+		field("overflow", canon.Bool(s.Overflow)), field("retrying", canon.Bool(s.Retrying)),
 		field("crossed", canon.Bool(s.Crossed)), field("hasty", canon.Bool(s.Hasty)), field("alone", canon.Bool(s.Alone)), field("harmed", canon.Bool(s.Harmed)), field("cancelled", canon.Bool(s.Cancelled)),
 		field("left", canon.Rec(field("drops", num(l.Drops)), field("dups", num(l.Dups)), field("reorders", num(l.Reorders)), field("dropNotices", num(l.DropNotices)),
 			field("cancelGen", num(l.CancelGen)), field("cancelCtx", num(l.CancelCtx)), field("crashes", num(l.Crashes)),
@@ -235,5 +274,5 @@ func (w *v2World) canon(s *V2State) (canon.Value, error) {
 			field("mismatches", num(l.Mismatches)), field("refusals", num(l.Refusals)), field("denials", num(l.Denials)),
 			field("roundFails", num(l.RoundFails)), field("doubts", num(l.Doubts)), field("strays", num(l.Strays)))),
 	)
-	return v, errors.Join(errs...)
+	return canon.Rec(field("case", canon.Int(int64(s.Case)+1)), field("world", v)), errors.Join(errs...)
 }

@@ -92,11 +92,8 @@ func (w *v2World) nextGen(s *V2State, g int, out *Out[V2State]) {
 		n := out.From(s)
 		n.LeaseAsked[g] = false
 		lease := w.poolStep(n, &n.GenPool[g], slot.Input{Kind: slot.Lease, Owner: 1})
-		if !w.genStep(out, n, g, gen.ParentInput{Kind: gen.OnGranted, Binding: lease.granted}) {
-			// The attempt ended meanwhile without a word about its place in the queue; the
-			// service takes the lease back.
-			w.poolStep(n, &n.GenPool[g], slot.Input{Kind: slot.Release, Binding: lease.granted, Proof: slot.NeverAdvertised})
-		}
+		// An attempt that has ended withdrew from the queue.
+		n.Refused = !w.genStep(out, n, g, gen.ParentInput{Kind: gen.OnGranted, Binding: lease.granted}) || n.Refused
 		out.Emit(v2GenGrant, a)
 		if s.Left.Denials > 0 {
 			w.tryGen(s, out, g, gen.ParentInput{Kind: gen.OnDenied, Cause: settle.BySlot}, v2GenDeny, func(n *V2State) {
@@ -105,7 +102,7 @@ func (w *v2World) nextGen(s *V2State, g int, out *Out[V2State]) {
 			}, a)
 		}
 	}
-	if p.State() == gen.ParentAdmitted {
+	if p.MayPublish() {
 		w.tryGen(s, out, g, gen.ParentInput{Kind: gen.OnPublish}, v2GenPublish, nil, a)
 	}
 	if s.Work[g] {

@@ -295,7 +295,7 @@ func (w *v2World) calm(out *Out[V2State], s *V2State) bool {
 			!s.Imported[g] && genOpen(&s.Gen[g]) && w.visible(s) {
 			return false
 		}
-		if p := &s.Gen[g]; p.State() == gen.ParentAdmitted && p.Leased() {
+		if s.Gen[g].MayPublish() {
 			return false
 		}
 		for k := range c.Ctxs {

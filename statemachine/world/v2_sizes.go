@@ -86,7 +86,8 @@ func V2Size(name, size string) (V2Config, bool) {
 	return V2Config{Name: name, Size: size, Cases: b.cases}, ok
 }
 
-// odd is one of each fault that is neither the network's nor a user's.
+// odd is one of each fault that is neither the network's nor a user's: those that
+// meet writes and local work, and those that meet the opening.
 func odd(retries uint8) V2Faults {
 	return V2Faults{WriteFails: 1, VerifyFails: 1, Rejects: 1, Mismatches: 1, Refusals: 1, Denials: 1, Doubts: 1, Retries: retries}
 }
@@ -100,11 +101,15 @@ func (b *v2Sizes) ready(medium, large bool) {
 	b.add(V2Faults{RoundFails: 1, CancelGen: 1, Retries: 1})
 	b.add(V2Faults{SendFails: 1, CancelGen: 1}, calls)
 	if medium || large {
-		b.add(V2Faults{RoundFails: 1}, ranks(2, 1))
 		b.add(V2Faults{Dups: 1, Reorders: 1, CancelCtx: 1, Crashes: 1}, caps(x49))
 		b.add(V2Faults{Drops: 1, Rejects: 1, Retries: 1}, caps(x49))
+		b.add(V2Faults{Rejects: 1}, ranks(2, 1), caps(x49))
+		b.add(V2Faults{RoundFails: 1, CancelCtx: 1})
 	}
 	if large {
+		b.add(V2Faults{RoundFails: 1}, ranks(2, 1))
+		b.add(V2Faults{RoundFails: 1}, ranks(2, 1), caps(x49))
+		b.add(V2Faults{RoundFails: 1}, ranks(1, 2), caps(x49))
 		b.add(V2Faults{RoundFails: 1}, ranks(1, 2))
 		b.add(V2Faults{}, ranks(2, 1), caps(x49), skewed)
 		b.add(V2Faults{Rejects: 1, CancelCtx: 1, Retries: 1}, ranks(2, 1), caps(x49))
@@ -116,28 +121,31 @@ func (b *v2Sizes) settle(medium, large bool) {
 	b.add(V2Faults{Drops: 1, CancelGen: 1, Retries: 2}, retires)
 	b.add(V2Faults{Dups: 1, Reorders: 1, CancelCtx: 1, Retries: 1}, caps(x49))
 	if medium || large {
-		b.add(V2Faults{CancelGen: 1, Dups: 1, Reorders: 1, Crashes: 1, Retries: 1}, caps(x49))
+		b.add(V2Faults{CancelGen: 1, Reorders: 1, Crashes: 1, Retries: 1}, caps(x49))
 		b.add(V2Faults{Drops: 2, CancelCtx: 1, Retries: 3}, retires)
 		b.add(odd(1), retires)
+		b.add(V2Faults{}, eager, retires)
 	}
 	if large {
+		b.add(V2Faults{CancelGen: 1, Dups: 1, Reorders: 1, Crashes: 1, Retries: 1}, caps(x49))
 		b.add(V2Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, retires)
-		b.add(V2Faults{}, eager, retires)
 		b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, caps(x49))
 	}
 }
 
 // one: plain v2, one rank on each side.
 func (b *v2Sizes) one(medium, large bool) {
-	b.add(odd(0))
+	b.add(V2Faults{WriteFails: 1, VerifyFails: 1, Doubts: 1})
+	b.add(V2Faults{Rejects: 1, Mismatches: 1, Refusals: 1, Denials: 1})
 	b.add(V2Faults{Drops: 1, CancelCtx: 1})
 	if medium || large {
-		b.add(V2Faults{CancelGen: 1}, eager)
-		b.add(V2Faults{Drops: 1}, eager)
-		b.add(V2Faults{Dups: 1, Reorders: 1, CancelGen: 1, Crashes: 1})
+		b.add(V2Faults{Drops: 1, CancelGen: 1})
+		b.add(V2Faults{Dups: 1, Reorders: 1, Crashes: 1})
 		b.add(V2Faults{Releases: 1, WriteFails: 1, CancelCtx: 1}, far, chunks(2, false))
 	}
 	if large {
+		b.add(V2Faults{CancelGen: 1}, eager)
+		b.add(V2Faults{Drops: 1}, eager)
 		b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1})
 		b.add(V2Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, Crashes: 1, Retries: 1}, far)
 	}
@@ -146,14 +154,17 @@ func (b *v2Sizes) one(medium, large bool) {
 // two: several ranks.
 func (b *v2Sizes) two(medium, large bool) {
 	b.add(V2Faults{}, ranks(2, 1))
-	b.add(V2Faults{CancelCtx: 1, Retries: 1}, ranks(2, 1), caps(x49))
 	b.add(V2Faults{}, ranks(1, 2), caps(x49))
 	if medium || large {
+		b.add(V2Faults{CancelCtx: 1, Retries: 1}, ranks(2, 1), caps(x49))
 		b.add(V2Faults{Dups: 1, Reorders: 1, Crashes: 1}, caps(x48|x49))
-		b.add(V2Faults{CancelGen: 1, Retries: 1}, ranks(2, 1), caps(x49))
+		b.add(V2Faults{CancelGen: 1, Retries: 1}, caps(x48|x49))
+		b.add(V2Faults{CancelCtx: 1}, ranks(1, 2), caps(x49))
+		b.add(V2Faults{WriteFails: 1}, ranks(2, 1), caps(x49))
 		b.add(V2Faults{Drops: 1, Retries: 2}, ranks(1, 2), caps(x48|x49))
 	}
 	if large {
+		b.add(V2Faults{CancelGen: 1, Retries: 1}, ranks(2, 1), caps(x49))
 		b.add(V2Faults{CancelGen: 1, Retries: 1}, ranks(2, 1))
 		b.add(V2Faults{CancelCtx: 1, Retries: 1}, ranks(1, 2), caps(x49))
 		b.add(V2Faults{CancelGen: 1, Retries: 1}, ranks(1, 2))
@@ -163,15 +174,19 @@ func (b *v2Sizes) two(medium, large bool) {
 
 // restart: crashes with new epochs, and what arrives late from the old ones.
 func (b *v2Sizes) restart(medium, large bool) {
-	b.add(V2Faults{Crashes: 1, Drops: 1}, restarts)
+	b.add(V2Faults{Crashes: 1}, restarts)
 	b.add(V2Faults{Strays: 1, Retries: 1}, caps(x48|x49))
 	if medium || large {
-		b.add(V2Faults{Crashes: 2, Drops: 1}, restarts)
-		b.add(V2Faults{Crashes: 1, Dups: 1, Reorders: 1}, restarts, far)
-		b.add(V2Faults{Crashes: 1, CancelGen: 1, Retries: 1}, restarts, far)
+		b.add(V2Faults{Crashes: 1, Drops: 1}, restarts)
+		b.add(V2Faults{Crashes: 1, Dups: 1}, restarts, far)
+		b.add(V2Faults{Crashes: 1, Reorders: 1}, restarts, far)
+		b.add(V2Faults{Crashes: 1, CancelGen: 1}, caps(x48|x49), restarts)
 		b.add(V2Faults{Crashes: 1, CancelCtx: 1}, caps(x49), restarts)
 	}
 	if large {
+		b.add(V2Faults{Crashes: 1, Dups: 1, Reorders: 1}, restarts, far)
+		b.add(V2Faults{Crashes: 2, Drops: 1}, restarts)
+		b.add(V2Faults{Crashes: 1, CancelGen: 1, Retries: 1}, restarts, far)
 		b.add(V2Faults{Crashes: 2, Dups: 1, Reorders: 1, Retries: 1}, restarts, retires)
 		b.add(V2Faults{Crashes: 1, Drops: 1, CancelGen: 1, Retries: 1}, restarts)
 	}
@@ -181,8 +196,9 @@ func (b *v2Sizes) restart(medium, large bool) {
 func (b *v2Sizes) recovery(medium, large bool) {
 	b.add(V2Faults{Drops: 1, DropNotices: 1, Retries: 2}, caps(x48), chunks(2, true))
 	b.add(V2Faults{DropNotices: 1, CancelCtx: 1, Retries: 1}, caps(x48))
-	b.add(V2Faults{Drops: 2, Dups: 1, Reorders: 1, DropNotices: 2, Retries: 3}, caps(x48), chunks(2, true))
+	b.add(V2Faults{Drops: 1, Dups: 1, Reorders: 1, DropNotices: 1, Retries: 2}, caps(x48), chunks(2, true))
 	if medium || large {
+		b.add(V2Faults{Drops: 2, Dups: 1, Reorders: 1, DropNotices: 2, Retries: 3}, caps(x48), chunks(2, true))
 		b.add(V2Faults{DropNotices: 1, Reorders: 1, Crashes: 1, Retries: 1}, caps(x48|x49), far)
 		b.add(V2Faults{DropNotices: 1, CancelGen: 1, Retries: 1}, caps(x48), retires)
 		b.add(V2Faults{Drops: 1, DropNotices: 1, Retries: 2}, caps(x48|x49), chunks(2, true), ranks(2, 1))
@@ -195,16 +211,20 @@ func (b *v2Sizes) recovery(medium, large bool) {
 
 // quiescence: bit 49, cancels in flight.
 func (b *v2Sizes) quiescence(medium, large bool) {
-	b.add(V2Faults{CancelGen: 1, WriteFails: 1, Releases: 1, Retries: 1}, caps(x48|x49), chunks(2, true))
-	b.add(V2Faults{CancelGen: 1, CancelCtx: 1, Retries: 1}, caps(x49), chunks(2, false))
+	b.add(V2Faults{CancelGen: 1, WriteFails: 1}, caps(x48|x49), chunks(2, true))
+	b.add(V2Faults{CancelCtx: 1, Releases: 1, Retries: 1}, caps(x48|x49), chunks(2, true))
+	b.add(V2Faults{CancelGen: 1, CancelCtx: 1, Retries: 1}, caps(x49))
 	b.add(V2Faults{CancelCtx: 1, Retries: 1}, caps(x49), skewed)
 	if medium || large {
-		b.add(V2Faults{Dups: 1, Reorders: 1, CancelGen: 1, Crashes: 1, Retries: 1}, caps(x49))
-		b.add(V2Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, caps(x48|x49), chunks(2, true))
+		b.add(V2Faults{CancelGen: 1, WriteFails: 1, Releases: 1, Retries: 1}, caps(x48|x49), chunks(2, true))
+		b.add(V2Faults{CancelGen: 1, CancelCtx: 1, Retries: 1}, caps(x49), chunks(2, false))
+		b.add(V2Faults{Drops: 1, CancelGen: 1, Retries: 2}, caps(x48|x49), chunks(2, true))
+		b.add(V2Faults{Dups: 1, Reorders: 1, CancelGen: 1}, caps(x49))
 		b.add(V2Faults{WriteFails: 1, CancelGen: 1, Retries: 1}, caps(x49), chunks(2, false), errorQuiet)
 		b.add(V2Faults{WriteFails: 1, Releases: 1, CancelCtx: 1, Crashes: 1, Retries: 1}, caps(x49), far)
 	}
 	if large {
+		b.add(V2Faults{Drops: 1, CancelGen: 1, CancelCtx: 1, Retries: 2}, caps(x48|x49), chunks(2, true))
 		b.add(V2Faults{CancelGen: 1}, caps(x49), eager)
 		b.add(V2Faults{CancelGen: 1, CancelCtx: 1, Retries: 1}, caps(x49), chunks(2, false), ranks(2, 1))
 	}

@@ -39,7 +39,7 @@ func ExampleV2() {
 	cfg, _ := world.V2Size("recovery", "small")
 	m, err := world.V2(cfg)
 	fmt.Println(m.Name, len(m.Init), m.Bounds[6], err)
-	// Output: recovery 3 {lost notice 2} <nil>
+	// Output: recovery 3 {lost notice 1} <nil>
 }
 
 func ExampleText() {
@@ -49,10 +49,12 @@ func ExampleText() {
 }
 
 func ExampleFindings() {
-	for _, f := range world.Findings()[:1] {
-		fmt.Println(f.Name, f.Property)
+	for _, f := range world.Findings()[:2] {
+		fmt.Println(f.Name, f.Confirmed(), f.Asks[0].Property)
 	}
-	// Output: uneven-ctx FaultFreeCompletes
+	// Output:
+	// D1 true NobodyRestarts
+	// D2 true RefusedNeverUnknown
 }
 
 // small models of every kind, with their state types hidden.

@@ -73,6 +73,10 @@ func makers() []maker {
 		cfg, ok := world.RoundSize(size)
 		return of(ok, size, func() (*world.Model[world.RoundState], error) { return world.Round(cfg) })
 	}})
+	all = append(all, maker{"registry", func(size string) (Model, error) {
+		cfg, ok := world.RegistrySize(size)
+		return of(ok, size, func() (*world.Model[world.RegistryState], error) { return world.Registries(cfg) })
+	}})
 	for _, name := range world.V2Names() {
 		all = append(all, maker{name, func(size string) (Model, error) {
 			cfg, ok := world.V2Size(name, size)
@@ -80,26 +84,6 @@ func makers() []maker {
 		}})
 	}
 	return all
-}
-
-// Findings lists the worlds in which a property is known not to hold.
-func Findings() []string {
-	var out []string
-	for _, f := range world.Findings() {
-		out = append(out, f.Name)
-	}
-	return out
-}
-
-// Finding makes the world of a finding, with the property that it violates and what
-// it says.
-func Finding(name string) (m Model, property, says string, err error) {
-	f, ok := world.LookupFinding(name)
-	if !ok {
-		return nil, "", "", fmt.Errorf("%w: finding %q (there are %v)", ErrUnknown, name, Findings())
-	}
-	m, err = of(true, "finding", func() (*world.Model[world.V2State], error) { return world.V2(f.Config) })
-	return m, f.Property, f.Says, err
 }
 
 // Names lists the models in order.

@@ -20,6 +20,8 @@ func Wrongs(name string) []string {
 		return flags(reflect.TypeFor[world.V1Wrong]())
 	case "round":
 		return flags(reflect.TypeFor[world.RoundWrong]())
+	case "registry":
+		return flags(reflect.TypeFor[world.RegistryWrong]())
 	}
 	if slices.Contains(world.V2Names(), name) {
 		return flags(reflect.TypeFor[world.V2Wrong]())
@@ -51,6 +53,10 @@ func NewWrong(name, size, rule string) (Model, error) {
 		cfg, ok := world.RoundSize(size)
 		breaks(&cfg.Wrong)
 		return of(ok, size, func() (*world.Model[world.RoundState], error) { return world.Round(cfg) })
+	case "registry":
+		cfg, ok := world.RegistrySize(size)
+		breaks(&cfg.Wrong)
+		return of(ok, size, func() (*world.Model[world.RegistryState], error) { return world.Registries(cfg) })
 	}
 	cfg, ok := world.V2Size(name, size)
 	breaks(&cfg.Wrong)

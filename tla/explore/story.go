@@ -138,45 +138,66 @@ const (
 	noteLine  = 14
 	margin    = 20
 	maxNote   = 110 // characters of a note that are shown
+	// The widths of a character, generously: of the title, of labels, of notes.
+	titleChar = 9
+	labelChar = 7
+	noteChar  = 6
 )
 
-// SVG returns the story as a picture that needs no other file.
+// svgText is one line of text in the picture.
+type svgText struct {
+	x, y, char int
+	style      string
+	text       string
+}
+
+// SVG returns the story as a picture that needs no other file. It is as wide as its
+// longest text, and text that crosses a line hides it.
 func (st Story) SVG() string {
 	x := func(actor string) int { return margin + colWidth/2 + colWidth*slices.Index(st.Actors, actor) }
-	height := topHeight + margin
-	for _, s := range st.Steps {
-		height += rowHeight + noteLine*len(s.Notes)
-	}
-	width := 2*margin + colWidth*max(len(st.Actors), 1) + colWidth
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
-	b.WriteString(`<defs><marker id="head" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L10 5L0 10z"/></marker></defs>` + "\n")
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", width, height)
-	fmt.Fprintf(&b, `<text x="%d" y="20" font-size="14" font-weight="bold">%s</text>`+"\n", margin, escape(st.Title))
-	for _, a := range st.Actors {
-		fmt.Fprintf(&b, `<text x="%d" y="55" text-anchor="middle" font-weight="bold">%s</text>`+"\n", x(a), escape(a))
-		fmt.Fprintf(&b, `<line x1="%d" y1="62" x2="%d" y2="%d" stroke="#999" stroke-dasharray="4 3"/>`+"\n", x(a), x(a), height-margin/2)
-	}
+	texts := []svgText{{margin, 20, titleChar, `font-size="14" font-weight="bold"`, st.Title}}
+	var lines strings.Builder
 	y := topHeight
 	for i, s := range st.Steps {
 		from, to := x(s.From), x(s.To)
-		label := fmt.Sprintf("%d. %s", i+1, s.Label)
+		label := svgText{min(from, to) + 6, y + 3, labelChar, "", fmt.Sprintf("%d. %s", i+1, s.Label)}
 		if from == to {
-			fmt.Fprintf(&b, `<path d="M%d %dh26v12h-26" fill="none" stroke="black" marker-end="url(#head)"/>`+"\n", from, y)
-			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`+"\n", from+32, y+10, escape(label))
+			fmt.Fprintf(&lines, `<path d="M%d %dh26v12h-26" fill="none" stroke="black" marker-end="url(#head)"/>`+"\n", from, y)
+			label.x, label.y = from+32, y+10
 		} else {
-			fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="black" marker-end="url(#head)"/>`+"\n", from, y+8, to, y+8)
-			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`+"\n", min(from, to)+6, y+4, escape(label))
+			fmt.Fprintf(&lines, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="black" marker-end="url(#head)"/>`+"\n", from, y+9, to, y+9)
 		}
+		texts = append(texts, label)
 		for j, n := range s.Notes {
 			if runes := []rune(n); len(runes) > maxNote {
 				n = string(runes[:maxNote]) + " ..."
 			}
-			fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="10" fill="#555">%s</text>`+"\n", min(from, to)+12, y+24+noteLine*j, escape(n))
+			texts = append(texts, svgText{min(from, to) + 12, y + 24 + noteLine*j, noteChar, `font-size="10" fill="#555"`, n})
 		}
 		y += rowHeight + noteLine*len(s.Notes)
 	}
-	b.WriteString("</svg>\n")
+	height, width := y+margin, 2*margin+colWidth*max(len(st.Actors), 1)
+	for _, t := range texts {
+		width = max(width, t.x+t.char*len([]rune(t.text))+margin)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
+	b.WriteString(`<defs><marker id="head" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L10 5L0 10z"/></marker></defs>` + "\n")
+	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", width, height)
+	for _, a := range st.Actors {
+		fmt.Fprintf(&b, `<text x="%d" y="55" text-anchor="middle" font-weight="bold">%s</text>`+"\n", x(a), escape(a))
+		fmt.Fprintf(&b, `<line x1="%d" y1="62" x2="%d" y2="%d" stroke="#999" stroke-dasharray="4 3"/>`+"\n", x(a), x(a), height-margin/2)
+	}
+	b.WriteString(lines.String())
+	b.WriteString(`<g stroke="white" stroke-width="3" stroke-linejoin="round" paint-order="stroke">` + "\n")
+	for _, t := range texts {
+		style := t.style
+		if style != "" {
+			style = " " + style
+		}
+		fmt.Fprintf(&b, `<text x="%d" y="%d"%s>%s</text>`+"\n", t.x, t.y, style, escape(t.text))
+	}
+	b.WriteString("</g>\n</svg>\n")
 	return b.String()
 }
 

@@ -64,6 +64,15 @@ var (
 	reTemporal  = regexp.MustCompile(`^Error: Temporal properties were violated|^Error: Property (\S+) is violated|^Error: Action property (\S+) is violated`)
 )
 
+// machine chooses Java's settings: a run of a few seconds is over before the second
+// compiler and parallel collection have paid for themselves.
+func machine(j Job) []string {
+	if j.Workers == 1 {
+		return []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
+	}
+	return []string{"-XX:+UseParallelGC"}
+}
+
 // Run runs TLC. An error wraps ErrUnusable: the tool, the module or the
 // configuration could not be used; it carries TLC's own lines with file and line
 // number. Ending ctx ends TLC too.
@@ -79,8 +88,8 @@ func Run(ctx context.Context, t Tools, j Job) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
 	defer os.RemoveAll(meta)
-	args := []string{"-XX:+UseParallelGC", fmt.Sprintf("-Xmx%dm", j.HeapMB), "-cp", t.Jar, "tlc2.TLC",
-		"-workers", strconv.Itoa(j.Workers), "-metadir", meta, "-config", j.Config}
+	args := append(machine(j), fmt.Sprintf("-Xmx%dm", j.HeapMB), "-cp", t.Jar, "tlc2.TLC",
+		"-workers", strconv.Itoa(j.Workers), "-metadir", meta, "-config", j.Config)
 	if j.Dump != "" {
 		args = append(args, "-dump", "dot,actionlabels", j.Dump)
 	}

@@ -51,6 +51,20 @@ const (
 	NoPause
 )
 
+// Rules that the first machines of this tree had, and that the models refuted. They
+// are no part of All; the findings replay them.
+const (
+	// EpochAfterVerdict lets a change of the peer's epoch that is heard between a round
+	// and its verdict override the verdict on that rank.
+	EpochAfterVerdict Rules = 1 << (iota + 24)
+	// SilentOnceCancelled lets a GEN rank that had sent no OPEN when the attempt was
+	// cancelled send none, with bit 49 too.
+	SilentOnceCancelled
+	// EvictNoPeerEarly lets a registry evict a no-peer answer within its control
+	// lifetime.
+	EvictNoPeerEarly
+)
+
 // Has reports whether every rule of x is broken.
 func (r Rules) Has(x Rules) bool { return x != 0 && r&x == x }
 

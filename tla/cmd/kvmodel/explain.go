@@ -11,11 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kvsettle/kvsettle/tla"
 	"github.com/kvsettle/kvsettle/tla/catalog"
 	"github.com/kvsettle/kvsettle/tla/explore"
-	"github.com/kvsettle/kvsettle/tla/mutate"
-	"github.com/kvsettle/kvsettle/tla/tlc"
 )
 
 func explainCommand(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -146,68 +143,4 @@ func Test%[1]s%[2]s(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "\tif !slices.Contains(r.Violated, %q) {\n\t\tt.Fatal(r.Violated)\n\t}\n}\n", property)
 	return b.String()
-}
-
-// explainTLA lets TLC find the counterexample in a mutant of the TLA+ model, or in a
-// configuration of it.
-func explainTLA(ctx context.Context, f toolFlags, name, property, mutant, config string, stderr io.Writer) (map[string][]byte, error) {
-	ledger, err := tla.Ledger()
-	if err != nil {
-		return nil, err
-	}
-	e, err := tla.Find(ledger, name, f.size)
-	if err != nil {
-		return nil, err
-	}
-	replace := map[string][]byte{}
-	what := mutant
-	if mutant != "" {
-		all, err := mutate.Of(e.Module)
-		if err != nil {
-			return nil, err
-		}
-		i := slices.IndexFunc(all, func(m mutate.Mutant) bool { return m.Name == mutant })
-		if i < 0 {
-			return nil, fmt.Errorf("%w: %s has no mutant %q", catalog.ErrUnknown, name, mutant)
-		}
-		replace[all[i].Module] = all[i].Text
-		what = fmt.Sprintf("%s (%s became %s)", mutant, all[i].From, all[i].To)
-	} else {
-		text, err := os.ReadFile(config)
-		if err != nil {
-			return nil, err
-		}
-		what = filepath.Base(config)
-		replace[e.Config] = text
-	}
-	tools, err := f.tools(ctx, stderr)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "kvsettle-models-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	if err := tla.Unpack(dir, replace); err != nil {
-		return nil, err
-	}
-	o, err := tlc.Run(ctx, tools, tlc.Job{Dir: dir, Module: e.Module, Config: e.Config, Workers: 1, HeapMB: f.heap, Progress: tlcProgress(stderr, name)})
-	if err != nil {
-		return nil, err
-	}
-	if o.Verdict != tlc.Violated || o.Property != property {
-		return nil, fmt.Errorf("%w: %s %s with %s: TLC says %s %s", errNotViolated, name, f.size, what, o.Verdict, o.Property)
-	}
-	m, err := catalog.New(name, f.size)
-	if err != nil {
-		return nil, err
-	}
-	story, err := traceStory(m, fmt.Sprintf("%s (%s) violates %s, changed: %s", name, f.size, property, what), o.Trace)
-	if err != nil {
-		return nil, err
-	}
-	base := strings.NewReplacer(":", "-", "/", "-").Replace(strings.Join([]string{name, property, mutant + filepath.Base(config)}, "-"))
-	base = strings.TrimSuffix(base, ".")
-	return map[string][]byte{base + ".txt": []byte(story.Text()), base + ".svg": []byte(story.SVG())}, nil
 }

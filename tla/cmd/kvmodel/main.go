@@ -30,11 +30,14 @@ const usage = `kvmodel checks the protocol's machines.
       --max-states N                  give up beyond that many (exit 3)
       --symmetry                      merge states that differ by names only
       --svg DIR, --mermaid DIR        write each counterexample there as a picture
-  kvmodel finding NAME... | --all     replay a world in which a property is known
-                                      not to hold; exit 1 if it holds after all
-      --svg DIR, --mermaid DIR        as above
-  kvmodel bench [MODEL]               states per second and memory per state
-      --size, --workers, --json       as above (default: v1, medium)
+  kvmodel finding NAME... | --all     ask the doubts D1 to D16, and what was found beyond,
+                                      again; exit 1 if an answer is not the recorded one
+      --json, --svg, --mermaid        as above
+      --pages DIR                     write the generated parts of the pages anew
+  kvmodel bench [MODEL]               states per second and memory per state, and TLC's
+                                      in the same run (default: slot, large)
+      --go-only                       leave TLC out
+      --size, --workers, --max-states, --json as above
   kvmodel check MODEL... | --all      run TLC; compare with the ledger tla/models.json
       --size, --workers, --json       as above; several sizes with commas between
       --junit FILE                    results as JUnit XML
@@ -47,7 +50,13 @@ const usage = `kvmodel checks the protocol's machines.
       --no-tla, --no-go               leave out one kind; other flags as for check
   kvmodel explain MODEL PROPERTY      a counterexample as text, picture, trace and Go test
       --mutant NAME | --config FILE   what to break; --out DIR, --size as above
-  kvmodel trace FILE [--tell]         replay a trace on the machines
+  kvmodel simulate                    many transfers at once in virtual time, with faults
+      --schedules N, --seed S         how many (default 10000), seed of the first
+      --dialects A,B                  of legacy baseline enabled plain 48 49 48+49
+      --transfers N, --workers N, --json
+      --compare                       restarts per lost notice and per user cancel, side by side
+      --only SEED [--out DIR]         one seed; a failing one is shrunk and written down
+  kvmodel trace FILE [--tell]         replay a trace or a timeline on the machines
   kvmodel doctor                      find Java and TLC, fetch them if needed, try them
 
 exit codes: 0 ok, 1 violated, 2 usage, 3 model unusable or stopped early
@@ -77,6 +86,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return compareCommand(ctx, args[1:], stdout, stderr)
 	case "mutate":
 		return mutateCommand(ctx, args[1:], stdout, stderr)
+	case "simulate":
+		return simulateCommand(ctx, args[1:], stdout, stderr)
 	case "trace":
 		return traceCommand(ctx, args[1:], stdout, stderr)
 	case "explain":

@@ -90,7 +90,7 @@ func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"no-such"}, {"explore"}, {"explore", "no-such"}, {"explore", "slot", "--all"}, {"explore", "slot", "--size", "huge"},
 		{"explore", "slot", "--workers", "-1"}, {"explore", "slot", "--nonsense"}, {"bench", "slot", "v1"}, {"bench", "no-such"},
-		{"list", "x"}, {"finding"}, {"finding", "no-such"}, {"finding", "uneven-ctx", "--all"},
+		{"list", "x"}, {"finding"}, {"finding", "no-such"}, {"finding", "N1", "--all"},
 	} {
 		code, stdout, stderr := call(t, args...)
 		require.Equal(t, exitUsage, code, args)
@@ -120,9 +120,9 @@ func TestStoppedEarly(t *testing.T) {
 
 func TestFindingsAndPictures(t *testing.T) {
 	dir := t.TempDir()
-	code, stdout, stderr := call(t, "finding", "cancel-before-fan-out", "--svg", dir, "--mermaid", dir)
+	code, stdout, stderr := call(t, "finding", "N3", "--svg", dir, "--mermaid", dir)
 	require.Equal(t, exitOK, code, stderr)
-	require.Contains(t, stdout, "CancelNeverUnknown is violated after")
+	require.Contains(t, stdout, "violated CancelNeverUnknown")
 	svgs, err := filepath.Glob(filepath.Join(dir, "*.svg"))
 	require.NoError(t, err)
 	require.Len(t, svgs, 1)
@@ -151,12 +151,18 @@ func TestListAndBench(t *testing.T) {
 	for _, name := range catalog.Names() {
 		require.Contains(t, stdout, name)
 	}
-	code, stdout, _ = call(t, "bench", "v1", "--size", "small", "--json")
+	code, stdout, _ = call(t, "bench", "--size", "small", "--json")
 	require.Equal(t, exitOK, code)
 	var res benchResult
 	require.NoError(t, json.Unmarshal([]byte(stdout), &res))
-	require.Positive(t, res.StatesPerS)
-	code, stdout, _ = call(t, "bench", "v1", "--size", "small")
+	require.Positive(t, res.Go.StatesPerS)
+	require.Equal(t, res.Go.States, res.TLC.States)
+	require.InDelta(t, res.Go.StatesPerS/res.TLC.StatesPerS, res.Ratio, 1e-9)
+	code, stdout, _ = call(t, "bench", "v1", "--size", "small", "--go-only")
 	require.Equal(t, exitOK, code)
 	require.Contains(t, stdout, "bytes per state")
+	require.NotContains(t, stdout, "TLC")
+	code, _, stderr := call(t, "bench", "v1", "--size", "large", "--max-states", "10")
+	require.Equal(t, exitUnusable, code)
+	require.Contains(t, stderr, "reached")
 }

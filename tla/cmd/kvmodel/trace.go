@@ -12,7 +12,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/kvsettle/kvsettle/statemachine/timeline"
 	"github.com/kvsettle/kvsettle/tla/catalog"
+	"github.com/kvsettle/kvsettle/tla/simulate"
 )
 
 // A trace file has one JSON object a line: first traceHead, then one traceEvent for
@@ -132,13 +134,15 @@ func traceCommand(_ context.Context, args []string, stdout, stderr io.Writer) in
 		fmt.Fprintln(stderr, "kvmodel: trace needs one file")
 		return exitUsage
 	}
-	f, err := os.Open(fs.Arg(0))
+	text, err := os.ReadFile(fs.Arg(0))
 	if err != nil {
 		fmt.Fprintf(stderr, "kvmodel: %v\n", err)
 		return exitUnusable
 	}
-	defer f.Close()
-	head, events, err := readTrace(f)
+	if bytes.HasPrefix(text, []byte(timeline.Magic)) {
+		return traceTimeline(fs.Arg(0), text, *tell, stdout, stderr)
+	}
+	head, events, err := readTrace(bytes.NewReader(text))
 	if err == nil {
 		var m catalog.Replayer
 		if m, err = worldOf(head.Model, head.Size, head.Rule); err == nil {
@@ -161,4 +165,29 @@ func traceCommand(_ context.Context, args []string, stdout, stderr io.Writer) in
 		return exitViolated
 	}
 	return exitUnusable
+}
+
+// traceTimeline replays a timeline of a simulation, every input of every machine.
+func traceTimeline(name string, text []byte, tell bool, stdout, stderr io.Writer) int {
+	tl, err := timeline.Read(text)
+	if err != nil {
+		fmt.Fprintf(stderr, "kvmodel: %s: %v\n", name, err)
+		return exitUnusable
+	}
+	found, err := simulate.Replay(tl)
+	if err != nil {
+		fmt.Fprintf(stderr, "kvmodel: %s: %v\n", name, err)
+		return exitViolated
+	}
+	if tell {
+		fmt.Fprint(stdout, simulate.Tell(name, tl).Text())
+	}
+	fmt.Fprintf(stdout, "%d events replayed\n", len(tl.Events))
+	for _, what := range found {
+		fmt.Fprintf(stderr, "kvmodel: a judge found: %s\n", what)
+	}
+	if len(found) > 0 {
+		return exitViolated
+	}
+	return exitOK
 }
