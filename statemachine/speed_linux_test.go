@@ -119,11 +119,11 @@ func TestSpeed(t *testing.T) {
 	}
 	for _, c := range speedCases {
 		few := perSecond(t, c.make(10), 2, 30_000)
-		r := c.make(100_000)
+		r := c.make(20_000)
 		r.warm()
 		many := perSecond(t, r, 2, 30_000)
 		settled, messages, entries := r.counts()
-		t.Logf("%s: %.0f settled transfers per CPU second with 10 in flight, %.0f with 100,000 (cost x %.2f); %.1f messages and %.1f round entries each",
+		t.Logf("%s: %.0f settled transfers per CPU second with 10 in flight, %.0f with 20,000 (cost x %.2f); %.1f messages and %.1f round entries each",
 			c.name, few, many, few/many, float64(messages)/float64(settled), float64(entries)/float64(settled))
 		require.Greater(t, few, c.need/2, c.name)
 		require.Less(t, few/many, 6.0, c.name)

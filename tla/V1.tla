@@ -51,7 +51,10 @@ vars == <<world, genVars, ctxVars, net, refused, left>>
 G == INSTANCE V1Gen
 K == INSTANCE V1Ctx
 
-C == Cases[case]
+(* A configuration's replacement of a constant is evaluated at every use; this is    *)
+(* not.                                                                        *)
+Worlds == Cases
+C == Worlds[case]
 Gens == 1..C.gens
 Ctxs == 1..C.ctxs
 Reqs == 1..C.reqs

@@ -65,7 +65,8 @@ OneSmall ==
 
 OneMedium ==
   OneSmall
-  \o <<Eager(Base([cancelGen |-> 1])),
+  \o <<Base([drops |-> 1, cancelGen |-> 1]),
+       Base([dups |-> 1, reorders |-> 1, crashes |-> 1]),
        Writes(Far(Base([releases |-> 1, writeFails |-> 1, cancelCtx |-> 1])), 2, FALSE)>>
 
 TwoSmall ==
@@ -76,6 +77,7 @@ TwoMedium ==
   TwoSmall
   \o <<Bits(Ranks(Base([cancelCtx |-> 1, retries |-> 1]), 2, 1), Bit49),
        Bits(Base([dups |-> 1, reorders |-> 1, crashes |-> 1]), Both),
+       Bits(Base([cancelGen |-> 1, retries |-> 1]), Both),
        Bits(Ranks(Base([cancelCtx |-> 1]), 1, 2), Bit49),
        Bits(Ranks(Base([writeFails |-> 1]), 2, 1), Bit49),
        Bits(Ranks(Base([drops |-> 1, retries |-> 2]), 1, 2), Both)>>
@@ -87,7 +89,9 @@ RestartSmall ==
 RestartMedium ==
   RestartSmall
   \o <<Restarting(Base([crashes |-> 1, drops |-> 1])),
-       Far(Restarting(Base([crashes |-> 1, dups |-> 1, reorders |-> 1]))),
+       Far(Restarting(Base([crashes |-> 1, dups |-> 1]))),
+       Far(Restarting(Base([crashes |-> 1, reorders |-> 1]))),
+       Restarting(Bits(Base([crashes |-> 1, cancelGen |-> 1]), Both)),
        Restarting(Bits(Base([crashes |-> 1, cancelCtx |-> 1]), Bit49))>>
 
 RecoverySmall ==
@@ -113,13 +117,8 @@ QuiescenceMedium ==
   \o <<Writes(Bits(Base([cancelGen |-> 1, writeFails |-> 1, releases |-> 1, retries |-> 1]), Both), 2, TRUE),
        Writes(Bits(Base([cancelGen |-> 1, cancelCtx |-> 1, retries |-> 1]), Bit49), 2, FALSE),
        Writes(Bits(Base([drops |-> 1, cancelGen |-> 1, retries |-> 2]), Both), 2, TRUE),
+       Bits(Base([dups |-> 1, cancelGen |-> 1]), Bit49),
+       Bits(Base([reorders |-> 1, cancelCtx |-> 1]), Bit49),
        ErrorsQuiet(Writes(Bits(Base([writeFails |-> 1, cancelGen |-> 1, retries |-> 1]), Bit49), 2, FALSE)),
        Far(Bits(Base([writeFails |-> 1, releases |-> 1, cancelCtx |-> 1, crashes |-> 1, retries |-> 1]), Bit49))>>
-
-(* Small enough for TLC's check of temporal properties.                        *)
-LiveCases ==
-  <<Base([drops |-> 1, retries |-> 1]),
-    Base([cancelGen |-> 1]),
-    Bits(Base([cancelCtx |-> 1]), Bit49),
-    Bits(Base([dropNotices |-> 1, retries |-> 1]), Bit48)>>
 =============================================================================

@@ -247,8 +247,8 @@ SomethingDue ==
 (* B1: a wait without an end is seen at once (KS-TIME-13).                     *)
 NeverStuck == SomethingDue \/ Settled
 
-(* B1, B2: KS-TIME-13, KS-V1-12. TLC needs long for it: only the configuration *)
-(* live checks it. The search for hangs of kvmodel explore does so on the same *)
-(* graph in every configuration.                                               *)
+(* B1, B2: KS-TIME-13, KS-V1-12. Only the configuration live checks it. The    *)
+(* search for hangs of kvmodel explore does so on the same graph in every      *)
+(* configuration.                                                              *)
 Settles == []<>Settled
 =============================================================================

@@ -38,6 +38,9 @@ type Want struct {
 	// Keep are path.Match patterns of the archive members to unpack; the artifact's
 	// entry is always kept. Empty keeps everything.
 	Keep []string
+	// Manifest is the SHA-256 of the list of kept files with their hashes (SHA256SUMS in
+	// the folder); it pins every file. Empty leaves the list unchecked.
+	Manifest string
 	// Follow keeps every shared library of the archive too that a kept one needs,
 	// directly or through others.
 	Follow bool
@@ -81,6 +84,43 @@ func Have(w Want) (string, error) {
 		return "", fmt.Errorf("fetch: %s %s: %w: %s", w.Artifact.Name, w.Artifact.Version, ErrNotCached, dir)
 	}
 	return dir, nil
+}
+
+// Check is the function Check for the folder of w, whose list of hashes is held
+// against the pinned one first.
+func (w Want) Check(dir string) error {
+	if w.Manifest != "" {
+		got, err := hashFile(filepath.Join(dir, manifestName))
+		if err != nil {
+			return fmt.Errorf("fetch: %w", err)
+		}
+		if got != w.Manifest {
+			return &ChangedError{Dir: dir, Path: manifestName, Want: w.Manifest, Got: got}
+		}
+	}
+	return Check(dir)
+}
+
+// Renew is Get, but what is in the cache is checked first, and fetched again where
+// it is not what it was.
+func Renew(ctx context.Context, w Want, progress func(string)) (string, error) {
+	if dir, err := Have(w); err == nil {
+		err := w.Check(dir)
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, pins.ErrHash) {
+			return "", err
+		}
+		if progress != nil {
+			progress(err.Error())
+		}
+		// The list goes first: without it the folder does not count, and Get clears it away.
+		if err := os.Remove(filepath.Join(dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("fetch: %w", err)
+		}
+	}
+	return Get(ctx, w, progress)
 }
 
 // Get returns the folder of w in the cache and fetches it first if it is not
@@ -168,6 +208,9 @@ func Check(dir string) error {
 	sums, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if err != nil {
 		return fmt.Errorf("fetch: %w", err)
+	}
+	if len(sums) == 0 {
+		return &ChangedError{Dir: dir, Path: manifestName, Want: "of a list of files", Got: "that of nothing"}
 	}
 	for line := range strings.Lines(string(sums)) {
 		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")

@@ -197,3 +197,39 @@ func ExampleGet() {
 	fmt.Println(errors.Is(err, context.Canceled))
 	// Output: true
 }
+
+// What was changed is fetched again, and the list of hashes is itself pinned.
+func TestRenew(t *testing.T) {
+	a, content := wheel(t, map[string]string{"thing/run": "#!", "thing/a": "a"})
+	runs := fakePip(t, a.File, content, "")
+	w := Want{Artifact: a}
+	dir, err := Renew(context.Background(), w, nil)
+	require.NoError(t, err)
+	sums, err := os.ReadFile(filepath.Join(dir, manifestName))
+	require.NoError(t, err)
+	w.Manifest = fmt.Sprintf("%x", sha256.Sum256(sums))
+	for name, spoil := range map[string]func() error{
+		"nothing":        func() error { return nil },
+		"a file":         func() error { return os.WriteFile(filepath.Join(dir, "thing/a"), []byte("b"), 0o644) },
+		"a missing file": func() error { return os.Remove(filepath.Join(dir, "thing/run")) },
+		"an empty list":  func() error { return os.WriteFile(filepath.Join(dir, manifestName), nil, 0o644) },
+		"a shorter list": func() error {
+			line, _, _ := strings.Cut(string(sums), "\n")
+			return os.WriteFile(filepath.Join(dir, manifestName), []byte(line+"\n"), 0o644)
+		},
+	} {
+		before := runs()
+		require.NoError(t, spoil())
+		changed := w.Check(dir)
+		if name == "nothing" {
+			require.NoError(t, changed)
+		} else {
+			require.ErrorIs(t, changed, pins.ErrHash, name)
+		}
+		again, err := Renew(context.Background(), w, nil)
+		require.NoError(t, err, name)
+		require.Equal(t, dir, again)
+		require.NoError(t, w.Check(dir), name)
+		require.Equal(t, changed != nil, runs() > before, name)
+	}
+}

@@ -326,7 +326,7 @@ func medianRatio(r []float64) float64 {
 // Table writes the result for people.
 func (r *NIXLResult) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "bytes\tblock\traw\tslot to slot\tratio\thand-over\tcopy\tratio\twrite\texchange\tcopies\t")
+	fmt.Fprintln(t, "bytes\tblock\traw\tslot to slot\tslot/raw\thand-over\tcopy\thand-over/copy\twrite\texchange\tcopies\t")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%d\t%d\t%.2f GB/s\t%.2f GB/s\t%.3f\t%.2f GB/s\t%.2f GB/s\t%.3f\t%.2f ms\t%.2f ms\t%.2f ms\t\n",
 			row.Bytes, row.Block, row.RawGBPS, row.SlotGBPS, row.SlotRatio, row.HandoverGBPS, row.CopyGBPS, row.Ratio,

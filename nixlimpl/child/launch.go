@@ -10,6 +10,9 @@ import (
 	"syscall"
 )
 
+// netDevices is UCX's variable with the interfaces that it listens on.
+const netDevices = "UCX_NET_DEVICES"
+
 // Process is a running child as its driver sees it.
 type Process struct {
 	cmd *exec.Cmd
@@ -24,6 +27,10 @@ func Launch(exe string, st Start, log io.Writer, report func(Report), exit func(
 	cmd := exec.Command(exe, "child")
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=single")
+	if _, set := os.LookupEnv(netDevices); !set && (st.Transport == "nixl" || st.Role == RoleRaw) {
+		// All of a driver's children are on this host (KS-SEC-2).
+		cmd.Env = append(cmd.Env, netDevices+"=lo")
+	}
 	// A group of its own: what a terminal or a supervisor signals to the driver's group
 	// is the driver's to handle, which then ends its children in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -73,3 +80,16 @@ func (p *Process) Ended() *os.ProcessState { return p.cmd.ProcessState }
 
 // Kill ends the child at once. Its exit is still reported.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
+
+// probe is the command of a process that loads metadata before this one does: this
+// program in the same role.
+func probe() *exec.Cmd {
+	exe, err := os.Executable()
+	if err != nil {
+		exe = os.Args[0]
+	}
+	cmd := exec.Command(exe, "child")
+	// What is signalled to this process's group is not meant for it; it ends with its input.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}

@@ -29,7 +29,8 @@ const RoleRaw = "raw"
 
 // Start is the first line that a child reads.
 type Start struct {
-	// Role is "ctx", "gen", or RoleRaw, which obeys the orders of package raw.
+	// Role is "ctx", "gen", RoleRaw, which obeys the orders of package raw, or
+	// nixl.RoleProbe, which loads metadata before a service does.
 	Role           string        `json:"role"`
 	Local          string        `json:"local"`
 	ModeSource     string        `json:"mode_source"`
@@ -63,6 +64,8 @@ const (
 	OpContext    = "context"
 	OpGeneration = "generation"
 	OpCancel     = "cancel"
+	// OpAbort fails everything that is open, with Reason.
+	OpAbort = "abort"
 	// OpVerify makes GEN check every byte from the next request on.
 	OpVerify   = "verify"
 	OpState    = "state"

@@ -37,6 +37,7 @@ const (
 type side interface {
 	Name() string
 	Cancel(id uint64, reason spec.Reason)
+	Abort(reason spec.Reason)
 	State(func(service.State))
 	Close() (service.State, error)
 	OnUnhealthy(func())
@@ -70,6 +71,9 @@ func (r *runner) run(logTo io.Writer) int {
 	if err != nil {
 		r.out.Send(Report{Op: Refused, Message: "first line is no start command: " + err.Error()})
 		return ExitStart
+	}
+	if st.Role == nixl.RoleProbe {
+		return nixl.ServeProbe(line, r.in)
 	}
 	level := slog.LevelError
 	if st.Debug {
@@ -146,7 +150,7 @@ func (r *runner) start(st Start, log *slog.Logger) (side, error) {
 					// A peer that stands still for some deadlines is slow, not lost.
 					StallDeadline: min(max(time.Minute, 4*st.Deadline), time.Hour)}, r.inj.Sink(sink))
 			case "nixl":
-				return nixl.Open(nixl.Config{Name: name, Logger: log, Library: st.Library, Listen: st.Listen, ListenIP: st.ListenIP}, r.inj.Sink(sink))
+				return nixl.Open(nixl.Config{Name: name, Logger: log, Library: st.Library, Listen: st.Listen, ListenIP: st.ListenIP, Probe: probe}, r.inj.Sink(sink))
 			}
 			return nil, fmt.Errorf("unknown transport %q; known: shm, nixl", st.Transport)
 		},
@@ -212,6 +216,8 @@ func (r *runner) command(s side, c Command) error {
 		})
 	case OpCancel:
 		s.Cancel(c.RequestID, spec.Reason(c.Reason))
+	case OpAbort:
+		s.Abort(spec.Reason(c.Reason))
 	case OpVerify:
 		if r.gen == nil {
 			return errors.New("verify needs a GEN service")

@@ -316,3 +316,18 @@ func TestTooMuchMemory(t *testing.T) {
 	var u *UsageError
 	require.NotErrorAs(t, err, &u, "a larger machine could do it")
 }
+
+// Children that never get up do not hold up an interrupt.
+func TestInterruptOfAStuckStart(t *testing.T) {
+	o := Defaults()
+	o.Exe = filepath.Join(t.TempDir(), "stuck")
+	require.NoError(t, os.WriteFile(o.Exe, []byte("#!/bin/sh\nexec sleep 60\n"), 0o755))
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	r, err := Run(ctx, o)
+	require.NoError(t, err)
+	require.True(t, r.Interrupted)
+	require.Empty(t, r.Broken)
+	require.Less(t, time.Since(begun), 5*time.Second)
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kvsettle/kvsettle/nixlimpl/child"
 	"github.com/kvsettle/kvsettle/nixlimpl/fault"
+	"github.com/kvsettle/kvsettle/nixlimpl/service"
 	"github.com/kvsettle/kvsettle/nixlimpl/trace"
 	"github.com/kvsettle/kvsettle/wire/handover"
 )
@@ -116,8 +117,14 @@ func (pl *Plan) Run(ctx context.Context) (*Result, error) {
 		}
 	}
 	d := newDriver(p)
-	if err := d.launchBoth(); err != nil {
+	if err := d.launchBoth(ctx); err != nil {
 		return nil, err
+	}
+	if d.ready < 2 {
+		// Interrupted before anything began.
+		d.quits["over"] = 1
+		d.await(interruptGrace, func() bool { return d.ctx.gone && d.gen.gone })
+		return d.res, nil
 	}
 	d.loop(ctx)
 	d.finish()
@@ -171,7 +178,7 @@ func (d *driver) draw(r *request) {
 	r.cancelAt = c
 }
 
-func (d *driver) launchBoth() error {
+func (d *driver) launchBoth(ctx context.Context) error {
 	for _, role := range []string{"ctx", "gen"} {
 		if err := d.launch(role); err != nil {
 			d.killAll()
@@ -190,6 +197,11 @@ func (d *driver) launchBoth() error {
 				d.killAll()
 				return d.fatal
 			}
+		case <-ctx.Done():
+			// Nothing has begun: the loop sees it too, and there is nothing to wait for.
+			d.stopping, d.res.Interrupted = true, true
+			d.killAll()
+			return nil
 		case <-bound.C:
 			d.killAll()
 			return fmt.Errorf("a service did not start within %v; less memory (--slots, --slot-bytes, --kv-bytes, --scale) starts faster", wait)
@@ -232,6 +244,7 @@ func (d *driver) loop(ctx context.Context) {
 	defer tick.Stop()
 	done := ctx.Done()
 	var grace <-chan time.Time
+	aborted := false
 	for d.fatal == nil {
 		d.admit()
 		if d.res.Dispositions.total() == len(d.reqs) || d.stopping && d.inFlight == 0 {
@@ -257,9 +270,17 @@ func (d *driver) loop(ctx context.Context) {
 					d.cancelBoth(r, "shutdown")
 				}
 			}
-			grace = time.After(interruptGrace)
+			// A cancel waits for proof as long as its request may; whoever interrupts does not.
+			grace = time.After(service.DefaultSettings().Scaled(d.Deadline).Control + abortAfter)
 		case <-grace:
-			return
+			if aborted {
+				return
+			}
+			aborted = true
+			for _, pr := range []*process{d.ctx, d.gen} {
+				pr.send(child.Command{Op: child.OpAbort, Reason: "shutdown"})
+			}
+			grace = time.After(interruptGrace)
 		}
 	}
 	d.progressEnd()

@@ -64,8 +64,10 @@ const (
 	maxSlot = 1 << 34
 	// interruptGrace bounds each step of an orderly end after Ctrl-C.
 	interruptGrace = 5 * time.Second
-	minDeadline    = 50 * time.Millisecond
-	maxDeadline    = time.Hour
+	// abortAfter is how long after the control deadline what is still open is aborted.
+	abortAfter  = time.Second
+	minDeadline = 50 * time.Millisecond
+	maxDeadline = time.Hour
 )
 
 // plan is the checked form of Options.

@@ -48,11 +48,14 @@ type Can struct {
 type Report struct {
 	Checks []Check `json:"checks"`
 	Can    Can     `json:"can"`
+	// NIXLUnusable: a NIXL library is there or was named, and cannot be used.
+	NIXLUnusable bool `json:"nixl_unusable"`
 }
 
 // Examine looks at this machine. ctx bounds the programs that it asks for their
-// version. It never fails: what cannot be found out is a check that is not OK.
-func Examine(ctx context.Context) Report { return here().examine(ctx) }
+// version; library names the NIXL library, and empty means what is found. It never
+// fails: what cannot be found out is a check that is not OK.
+func Examine(ctx context.Context, library string) Report { return here(library).examine(ctx) }
 
 func (s *system) examine(ctx context.Context) Report {
 	var r Report
@@ -76,6 +79,7 @@ func (s *system) examine(ctx context.Context) Report {
 		ucx := s.ucxCheck(r.Can.NIXL)
 		r.Can.NIXL = add(ucx) && r.Can.NIXL
 	}
+	r.NIXLUnusable = !r.Can.NIXL && s.wanted != nil && s.wanted()
 	gpu := s.gpuCheck()
 	add(gpu)
 	r.Can.GPU = gpu.Status == OK

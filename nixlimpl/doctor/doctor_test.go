@@ -158,7 +158,7 @@ func TestAilments(t *testing.T) {
 		{"NIXL fails oddly", func(m *machine) { m.lib, m.libErr = nil, errors.New("odd") },
 			"nixl", Missing, "odd", "doctor --fetch", noNIXL},
 		{"NIXL changed in the cache", func(m *machine) { m.cache["nixl-cu13"] = changed },
-			"nixl", Limited, "hash-mismatch", "Remove that folder", noNIXL},
+			"nixl", Limited, "hash-mismatch", "fetches it again", noNIXL},
 		{"old NIXL", func(m *machine) { m.lib.Missing, m.lib.Version = []string{"nixl_capi_x"}, "" },
 			"nixl", Limited, "lacks nixl_capi_x", "1.5.1", noNIXL},
 		{"no GPU", func(m *machine) {
@@ -267,7 +267,7 @@ func TestWantedPackagesArePinned(t *testing.T) {
 
 // TestHere looks at the real machine: whatever it finds, the report is complete.
 func TestHere(t *testing.T) {
-	r := Examine(context.Background())
+	r := Examine(context.Background(), "")
 	var names []string
 	for _, c := range r.Checks {
 		names = append(names, c.Name)

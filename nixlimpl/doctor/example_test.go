@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleExamine() {
-	r := doctor.Examine(context.Background())
+	r := doctor.Examine(context.Background(), "")
 	for _, c := range r.Checks[:2] {
 		fmt.Println(c.Name, c.Found != "")
 	}

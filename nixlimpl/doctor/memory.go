@@ -16,7 +16,7 @@ const (
 
 // Memory returns the total and the available memory of this machine in bytes,
 // with the limits of its control group. ok is false where the system does not say.
-func Memory() (total, available uint64, ok bool) { return here().memory() }
+func Memory() (total, available uint64, ok bool) { return here("").memory() }
 
 func (s *system) memory() (total, available uint64, ok bool) {
 	for line := range strings.Lines(s.read("proc/meminfo")) {

@@ -13,7 +13,7 @@ import (
 func (s *system) nixlCheck() Check {
 	c := Check{Name: "nixl", Status: Missing}
 	if entry, err := s.cached(nixl.Wheel()); entry != "" && err != nil {
-		c.Status, c.Found, c.Fix = Limited, err.Error(), "Remove that folder and run `kvtransceiver doctor --fetch`."
+		c.Status, c.Found, c.Fix = Limited, err.Error(), "Run `kvtransceiver doctor --fetch`, which fetches it again."
 		return c
 	}
 	lib, err := s.library()

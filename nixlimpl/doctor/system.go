@@ -31,8 +31,10 @@ type system struct {
 	// output runs a program and returns what it prints.
 	output func(ctx context.Context, name string, args ...string) ([]byte, error)
 	shm    func() []Check
-	// library finds and loads NIXL.
+	// library finds and loads NIXL; wanted says whether there is one to find or one was
+	// named, so that not to have it is not what the user wants.
 	library func() (*nixl.Library, error)
+	wanted  func() bool
 	// ucx starts an agent with it; nil leaves that check out.
 	ucx func() (*nixl.Examination, error)
 	// cached returns the entry of a pinned package in the user's cache, checked against
@@ -42,7 +44,7 @@ type system struct {
 	nvml func() (string, error)
 }
 
-func here() *system {
+func here(library string) *system {
 	return &system{
 		root: "/", goos: runtime.GOOS, arch: runtime.GOARCH, cpus: runtime.GOMAXPROCS(0),
 		env: os.Getenv, lookPath: exec.LookPath,
@@ -50,10 +52,14 @@ func here() *system {
 			return exec.CommandContext(ctx, name, args...).CombinedOutput()
 		},
 		shm:     probeSHM,
-		library: func() (*nixl.Library, error) { return nixl.Load("") },
-		ucx:     func() (*nixl.Examination, error) { return nixl.Examine("") },
+		library: func() (*nixl.Library, error) { return nixl.Load(library) },
+		ucx:     func() (*nixl.Examination, error) { return nixl.Examine(library) },
 		cached:  cached,
-		nvml:    askNVML,
+		wanted: func() bool {
+			_, err := nixl.Find(library)
+			return err == nil || library != "" || os.Getenv(nixl.LibraryVariable) != ""
+		},
+		nvml: askNVML,
 	}
 }
 
@@ -62,7 +68,7 @@ func cached(w fetch.Want) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return w.Entry(dir), fetch.Check(dir)
+	return w.Entry(dir), w.Check(dir)
 }
 
 // want is a pinned package of which everything is kept.

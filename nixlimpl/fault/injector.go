@@ -40,6 +40,7 @@ type Injector struct {
 	nextID  transport.WriteID
 	closed  bool
 	pending sync.WaitGroup
+	delayed map[*delayed]struct{}
 }
 
 type heldNotice struct{ ev transport.Event }
@@ -51,7 +52,7 @@ const ownIDs = transport.WriteID(1) << 63
 func New(cfg Config) *Injector {
 	i := &Injector{cfg: cfg, rate: make(map[string]float64), rng: rand.New(rand.NewPCG(cfg.Seed, 0x6b76)),
 		held: make(map[string]*heldNotice), mapped: make(map[transport.WriteID]transport.WriteID),
-		swallow: make(map[transport.WriteID]bool), nextID: ownIDs, next: func(transport.Event) {}}
+		swallow: make(map[transport.WriteID]bool), delayed: make(map[*delayed]struct{}), nextID: ownIDs, next: func(transport.Event) {}}
 	i.cfg.Deadline = max(cfg.Deadline, 0)
 	for _, f := range cfg.Faults {
 		i.rate[f.Name] = f.Rate
@@ -166,17 +167,39 @@ func (i *Injector) later(d time.Duration, f func()) {
 		return
 	}
 	i.pending.Add(1)
-	time.AfterFunc(d, func() {
+	l := &delayed{at: time.Now().Add(d)}
+	l.run = func() {
 		defer i.pending.Done()
+		i.mu.Lock()
+		delete(i.delayed, l)
+		i.mu.Unlock()
 		f()
-	})
+	}
+	i.delayed[l] = struct{}{}
+	l.timer = time.AfterFunc(d, l.run)
 }
 
+// delayed is one thing that a fault does later.
+type delayed struct {
+	at    time.Time
+	timer *time.Timer
+	run   func()
+}
+
+// closeWait is how long Close lets things be late; what would be later comes at once.
+const closeWait = time.Second
+
 // Close stops new strikes and waits until the late notices are delivered and the
-// late writes posted. After it the Injector is transparent.
+// late writes posted; what is due more than a second from now is done now. After it
+// the Injector is transparent.
 func (i *Injector) Close() {
 	i.mu.Lock()
 	i.closed = true
+	for l := range i.delayed {
+		if time.Until(l.at) > closeWait && l.timer.Stop() {
+			go l.run()
+		}
+	}
 	i.mu.Unlock()
 	i.pending.Wait()
 }

@@ -260,7 +260,8 @@ func TestSeeds(t *testing.T) {
 	require.NotEqual(t, trace(1), trace(2))
 }
 
-// TestClose: it waits for what is still to come; after it nothing strikes.
+// TestClose: it waits for what is due within a second and does the rest at once;
+// after it nothing strikes.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(9, fault.Spec{Name: fault.Delay, Rate: 1}, fault.Spec{Name: fault.LateWrite, Rate: 1})
@@ -271,7 +272,7 @@ func TestClose(t *testing.T) {
 		r.sink(note(1, 1))
 		before := time.Now()
 		r.Close()
-		require.Equal(t, deadline+deadline/4, time.Since(before), "the late write is posted")
+		require.LessOrEqual(t, time.Since(before), time.Second, "what is due later is done now")
 		require.Len(t, inner.list(), 1)
 		events, struck := r.seen()
 		require.Len(t, events, 1)

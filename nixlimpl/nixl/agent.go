@@ -3,6 +3,7 @@ package nixl
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,10 +37,14 @@ type Agent struct {
 
 	owner sync.WaitGroup
 	once  sync.Once
-	stop  chan struct{}
-	rest  *waiter      // the owner's
-	busy  atomic.Int64 // nanoseconds since begun of the latest activity of callers
-	begun time.Time
+	quit  chan struct{} // Close has begun: first contacts end
+	stop  chan struct{} // nothing new comes: the owner ends
+	probe *prober       // nil without Config.Probe
+	// strict: this library's metadata has the form that checkBlob knows.
+	strict bool
+	rest   *waiter      // the owner's
+	busy   atomic.Int64 // nanoseconds since begun of the latest activity of callers
+	begun  time.Time
 
 	mu      sync.Mutex
 	regions []region
@@ -75,6 +80,8 @@ type Stats struct {
 	// Healed counts connections that were made anew after an error, with nothing lost but
 	// perhaps notices.
 	Healed uint64
+	// Evicted counts connected peers that were dropped to make room for others.
+	Evicted uint64
 	// Isolated counts writes that had not ended when Close gave up. Their memory stays
 	// registered and mapped until the process ends.
 	Isolated int
@@ -98,9 +105,18 @@ func Open(cfg Config, sink transport.Sink) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Listen > 0 {
+		if err := portFree(cfg.Listen); err != nil {
+			return nil, &Error{Reason: ReasonSystem, What: "open " + cfg.Name, Err: err,
+				Detail: fmt.Sprintf("port %d for the library's listener (Config.Listen, flag --nixl-listen) cannot be had: name another; demo takes this one and the next", cfg.Listen)}
+		}
+	}
+	if err := inspectPlugin(lib, cfg.Backend); err != nil {
+		return nil, err
+	}
 	a := &Agent{
 		cfg: cfg, lib: lib, sink: sink, log: cfg.Logger.With("agent", cfg.Name),
-		stop: make(chan struct{}), begun: time.Now(),
+		quit: make(chan struct{}), stop: make(chan struct{}), begun: time.Now(),
 		peers: map[string]*peer{}, open: map[transport.WriteID]bool{}, stats: Stats{Faults: map[spec.Reason]uint64{}},
 	}
 	if a.rest, err = newWaiter(); err != nil {
@@ -127,6 +143,18 @@ func Open(cfg Config, sink transport.Sink) (*Agent, error) {
 		destroyAgent(a.h)
 		a.rest.close()
 		return nil, failed(ReasonSystem, "open "+cfg.Name, "create_notif_map", st)
+	}
+	if blob, st := localMetadata(a.h); st == success {
+		a.strict = checkBlob(blob) == nil
+	}
+	if cfg.Probe != nil {
+		if a.probe, err = newProber(cfg, lib.Path, a.quit); err != nil {
+			a.notices.free()
+			destroyBackend(a.backend)
+			destroyAgent(a.h)
+			a.rest.close()
+			return nil, &Error{Reason: ReasonSystem, What: "open " + cfg.Name, Detail: "the probe process", Err: err}
+		}
 	}
 	a.log.Info("agent", "library", lib.Path, "version", lib.Version, "backend", cfg.Backend)
 	a.owner.Go(a.run)
@@ -288,6 +316,11 @@ func (a *Agent) Close() error {
 }
 
 func (a *Agent) shutdown() {
+	// First contacts hold calls for up to the connect deadline: they end now.
+	close(a.quit)
+	if a.probe != nil {
+		a.probe.close()
+	}
 	a.calls.Lock()
 	a.closed = true
 	a.calls.Unlock()
@@ -316,7 +349,7 @@ func (a *Agent) shutdown() {
 	clear(a.peers)
 	a.notices.free()
 	destroyBackend(a.backend)
-	if st := destroyAgent(a.h); st != success {
+	if st := a.destroy(); st != success {
 		a.log.Error("agent not destroyed, its memory stays", "call", "nixl_capi_destroy_agent", "status", st.String())
 		return
 	}
@@ -325,4 +358,31 @@ func (a *Agent) shutdown() {
 		freeMemory(r.mem)
 	}
 	a.regions = nil
+}
+
+// destroy ends the library's agent. With a listener that waits for a thread which may
+// be connecting to an address that does not answer: that is not waited for longer
+// than the flush deadline.
+func (a *Agent) destroy() status {
+	if a.cfg.Listen == 0 {
+		return destroyAgent(a.h)
+	}
+	done := make(chan status, 1)
+	go func() { done <- destroyAgent(a.h) }()
+	select {
+	case st := <-done:
+		return st
+	case <-time.After(a.cfg.FlushDeadline):
+		return inProgress
+	}
+}
+
+// portFree tries a port on every interface, as the library's listener will take it;
+// the library itself does not say what went wrong.
+func portFree(port int) error {
+	l, err := net.Listen("tcp4", fmt.Sprintf(":%d", port))
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -230,17 +232,102 @@ func TestFloodIsBounded(t *testing.T) {
 	spec.Covers(t, "KS-TIME-18")
 }
 
+// A full table admits newcomers in the place of whoever was silent longest, never
+// of a peer with attempts.
 func TestMaxPeers(t *testing.T) {
 	a := open2(t, Config{MaxPeers: 2})
-	for i := range 3 {
+	var all []*end
+	join := func() error {
 		b := open2(t, Config{})
-		err := a.AddPeer(b.Name(), b.Address(), nil)
-		if i < 2 {
-			require.NoError(t, err)
-		} else {
-			require.ErrorContains(t, err, string(ReasonTooManyPeers))
-		}
+		all = append(all, b)
+		return a.AddPeer(b.Name(), b.Address(), nil)
 	}
+	require.NoError(t, join())
+	require.NoError(t, join())
+	require.NoError(t, a.Notify(all[0].Name(), []byte("x"))) // so the second is the idle one
+	require.NoError(t, join())
+	require.Equal(t, all[1].Name(), a.want(transport.PeerLost).Peer)
+	require.True(t, a.Connected(all[0].Name()))
+	works(t, a, all[2])
+	a.Pin(all[0].Name(), 1)
+	a.Pin(all[2].Name(), 1)
+	require.ErrorContains(t, join(), string(ReasonTooManyPeers))
+	a.Pin(all[2].Name(), -1)
+	require.NoError(t, a.AddPeer(all[1].Name(), all[1].Address(), nil), "who had to go may come back")
+	works(t, a, all[1])
+	works(t, a, all[0])
+	s := a.Stats()
+	require.Equal(t, 2, s.Peers)
+	require.EqualValues(t, 2, s.Evicted)
+	spec.Covers(t, "KS-SEC-3")
+}
+
+// An address that anybody can name is not connected to, unless the user asked for it.
+func TestListenerOffConnectsNowhere(t *testing.T) {
+	a := open2(t, Config{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	begun := time.Now()
+	err = a.AddPeer("x", l.Addr().String(), nil)
+	require.ErrorContains(t, err, string(ReasonBadAddress))
+	require.ErrorContains(t, err, "--nixl-listen")
+	require.Less(t, time.Since(begun), time.Second)
+	require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(300*time.Millisecond)))
+	_, err = l.Accept()
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "somebody connected")
+	spec.Covers(t, "KS-SEC-1", "KS-SEC-3")
+}
+
+// The library's names end at a NUL, so such a name would be an honest peer's.
+func TestNamesWithControlCharacters(t *testing.T) {
+	a, b := pair(t, Config{})
+	for _, tail := range []string{"\x00evil", "\n", "\x7f"} {
+		name := b.Name() + tail
+		c := renamed(t, b, name)
+		require.ErrorContains(t, a.AddPeer(name, "", c.encode()), string(ReasonWrongName))
+	}
+	works(t, a, b)
+	spec.Covers(t, "KS-BACK-13")
+}
+
+// Close does not wait for a first contact that leads nowhere.
+func TestCloseDuringFirstContact(t *testing.T) {
+	for i, nowhere := range []string{"127.0.0.1:9", "10.255.255.1:9"} {
+		a := open2(t, Config{Listen: 41741 + i, ListenIP: "127.0.0.1", ConnectDeadline: 30 * time.Second, FlushDeadline: time.Second})
+		over := make(chan error, 1)
+		go func() { over <- a.AddPeer("nobody", nowhere, nil) }()
+		time.Sleep(300 * time.Millisecond)
+		begun := time.Now()
+		require.NoError(t, a.Close())
+		t.Logf("%s: closed in %v", nowhere, time.Since(begun))
+		require.Less(t, time.Since(begun), 5*time.Second)
+		require.ErrorIs(t, <-over, transport.ErrClosed)
+	}
+	spec.Covers(t, "KS-SLOT-11")
+}
+
+func TestListenerPortInUse(t *testing.T) {
+	needLibrary(t)
+	l, err := net.Listen("tcp4", ":41751")
+	require.NoError(t, err)
+	defer l.Close()
+	_, err = Open(Config{Name: fresh("port"), Listen: 41751, ListenIP: "127.0.0.1"}, func(transport.Event) {})
+	require.ErrorContains(t, err, "41751")
+	require.ErrorContains(t, err, "--nixl-listen")
+	require.ErrorContains(t, err, "in use")
+}
+
+// Few large notices are bounded as many small ones are.
+func TestNoticeBytesAreBounded(t *testing.T) {
+	a, b := pair(t, Config{NoticeBytesPerSecond: 2 << 20})
+	big := make([]byte, MaxNotice)
+	for range 20 {
+		require.NoError(t, a.Notify(b.Name(), big))
+	}
+	require.Eventually(t, func() bool { s := b.Stats(); return s.Notices+s.Dropped >= 20 }, 20*time.Second, 10*time.Millisecond)
+	require.Greater(t, b.Stats().Dropped, uint64(5))
+	spec.Covers(t, "KS-TIME-18")
 }
 
 // A peer that closed is noticed at the next use, and a new one takes its place.

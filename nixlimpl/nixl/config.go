@@ -3,6 +3,7 @@ package nixl
 import (
 	"fmt"
 	"log/slog"
+	"os/exec"
 	"strings"
 	"time"
 )
@@ -54,13 +55,26 @@ type Config struct {
 	FlushDeadline time.Duration
 	// QueueWrites bounds the posted writes that have not ended; default 65536.
 	QueueWrites int
-	// MaxPeers bounds the connected peers; as many lost ones are remembered. Default
-	// 1024.
+	// MaxPeers bounds the connected peers; as many lost ones are remembered. When it is
+	// reached, the peer that was silent longest makes room (PeerLost is reported), unless
+	// something is under way with all of them. Default 1024.
 	MaxPeers int
+	// Probe makes the command of a process that runs ServeProbe (its first line of input
+	// is the first argument). The agent starts one with Open and keeps it; metadata that
+	// was never loaded before is loaded there first, and only what that process survived
+	// and took is loaded here (KS-BACK-14). UCX ends a process over a damaged address or
+	// key, and a checksum proves nothing about a sender. Standard input, output, error and
+	// the first extra file are set by the agent. Without a Probe any peer that can send
+	// one notice, or get one context result accepted, can end this process: leave it nil
+	// only where every peer is trusted.
+	Probe func() *exec.Cmd
 	// NoticesPerSecond bounds the notices taken from one sender, or from all unknown
 	// senders together, in one second; what is more is dropped and counted. Default
 	// 100000.
 	NoticesPerSecond int
+	// NoticeBytesPerSecond bounds the bytes of those notices likewise: at least
+	// MaxNotice, default 64 MiB.
+	NoticeBytesPerSecond int
 }
 
 func (c *Config) complete() error {
@@ -70,7 +84,7 @@ func (c *Config) complete() error {
 	if c.Name == "" || len(c.Name) > MaxName {
 		return bad("a name has 1 to %d bytes, not %d", MaxName, len(c.Name))
 	}
-	if i := strings.IndexFunc(c.Name, func(r rune) bool { return r < 0x20 || r == 0x7f }); i >= 0 {
+	if i := controlAt(c.Name); i >= 0 {
 		return bad("control character at byte %d of a name", i)
 	}
 	if c.Logger == nil {
@@ -98,6 +112,7 @@ func (c *Config) complete() error {
 		{"QueueWrites", &c.QueueWrites, 65536, 1, 1 << 24},
 		{"MaxPeers", &c.MaxPeers, 1024, 1, 1 << 20},
 		{"NoticesPerSecond", &c.NoticesPerSecond, 100_000, 10, 1 << 30},
+		{"NoticeBytesPerSecond", &c.NoticeBytesPerSecond, 64 << 20, MaxNotice, 1 << 30},
 	} {
 		if *f.value == 0 {
 			*f.value = f.normal
@@ -125,4 +140,9 @@ func (c *Config) complete() error {
 		}
 	}
 	return nil
+}
+
+// controlAt is the index of the first control character of a name, or -1.
+func controlAt(name string) int {
+	return strings.IndexFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }

@@ -55,6 +55,12 @@ func (e *Error) Is(target error) bool {
 	return s != nil && s == target
 }
 
+// Code is the reason code, and Requirement the id of the requirement behind it.
+func (e *Error) Code() spec.Reason { return e.Reason }
+
+// Requirement is the id of the requirement behind the reason; see Code.
+func (e *Error) Requirement() string { return requirement(e.Reason) }
+
 // Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -75,12 +75,16 @@ func Find(given string) (Found, error) {
 	}
 }
 
+// wheelManifest pins the list of the files that Wheel keeps, each with its hash; it
+// changes with the wheel and with Keep.
+const wheelManifest = "818ed3220dca0631c30047204e96ee574b5d077fcc84cc7024e9d1492b41ae0b"
+
 // Wheel is what to fetch for a machine without the library: the pinned wheel, and
 // of it only the library with all that it needs, the UCX plugin, the modules of UCX
 // that serve host and CUDA memory, and the version.
 func Wheel() fetch.Want {
 	a, _ := pins.ByName("nixl-cu13")
-	return fetch.Want{Artifact: a, Follow: true, Keep: []string{
+	return fetch.Want{Artifact: a, Follow: true, Manifest: wheelManifest, Keep: []string{
 		".nixl_cu13.mesonpy.libs/libnixl_capi.so", ".nixl_cu13.mesonpy.libs/plugins/libplugin_UCX.so",
 		"nixl_cu13.libs/ucx/libuct_*.so.0.0.0", "nixl_cu13.libs/ucx/libucm_cuda.so.0.0.0",
 		"nixl_cu13-*.dist-info/METADATA", "nixl_cu13-*.dist-info/licenses/*",

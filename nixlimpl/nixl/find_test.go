@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,6 +54,10 @@ func TestBadLibraries(t *testing.T) {
 	put("lonely/libplugin_UCX.so", plugin)
 	put("garbage/libplugin_UCX.so", []byte("no library"))
 	put("none/readme", nil)
+	armed := append([]byte(nil), plugin...)
+	armed[18], armed[19] = 183, 0
+	put("armed/libplugin_UCX.so", armed)
+	put("cut/libplugin_UCX.so", plugin[:len(plugin)/2])
 	libc := mappedFile("libc.so")
 	for _, c := range []struct {
 		name string
@@ -68,7 +73,10 @@ func TestBadLibraries(t *testing.T) {
 		{"another library", []string{LibraryVariable + "=" + libc}, []string{libc, "nixl_capi_create_configured_agent", "no function"}},
 		{"alone, without what it needs", []string{LibraryVariable + "=" + put("lone/libnixl_capi.so", real)}, []string{"lone/libnixl_capi.so", "libnixl"}},
 		{"empty plugin folder", []string{"NIXL_PLUGIN_DIR=" + dir + "/none"}, []string{dir + "/none/libplugin_UCX.so", "no such plugin", "NIXL_PLUGIN_DIR"}},
-		{"garbage plugin", []string{"NIXL_PLUGIN_DIR=" + dir + "/garbage"}, []string{dir + "/garbage/libplugin_UCX.so", "cannot be loaded"}},
+		{"garbage plugin", []string{"NIXL_PLUGIN_DIR=" + dir + "/garbage"}, []string{dir + "/garbage/libplugin_UCX.so", "no shared library"}},
+		{"plugin of another architecture", []string{"NIXL_PLUGIN_DIR=" + dir + "/armed"}, []string{dir + "/armed/libplugin_UCX.so", "EM_AARCH64", "amd64"}},
+		{"cut plugin", []string{"NIXL_PLUGIN_DIR=" + dir + "/cut"}, []string{dir + "/cut/libplugin_UCX.so"}},
+		{"cut in the middle", []string{LibraryVariable + "=" + put("half.so", real[:len(real)-len(real)/3])}, []string{dir + "/half.so"}},
 		{"plugin whose UCX is missing", []string{"NIXL_PLUGIN_DIR=" + dir + "/lonely"}, []string{dir + "/lonely/libplugin_UCX.so", "cannot be loaded", "libucp"}},
 		{"transports that do not exist", []string{"UCX_TLS=nonsense"}, []string{"does not start", "UCX_TLS"}},
 	} {
@@ -135,6 +143,9 @@ func TestVersionIsTheWheels(t *testing.T) {
 	require.NoError(t, err)
 	if lib.Source == FromCache {
 		require.Equal(t, Wheel().Artifact.Version, lib.Version)
+		begun := time.Now()
+		require.NoError(t, verify(lib.Found))
+		t.Logf("hashes and forms of all files checked in %v", time.Since(begun))
 	}
 	require.Empty(t, lib.Missing)
 	require.FileExists(t, filepath.Join(lib.PluginDir, "libplugin_UCX.so"))
@@ -151,4 +162,11 @@ func TestExamine(t *testing.T) {
 	require.Contains(t, e.Transports, "cma")
 	require.FileExists(t, e.UCX)
 	t.Logf("transports %v, unusable %v", e.Transports, e.Unusable)
+}
+
+func TestReasonsOutsideTheLibrary(t *testing.T) {
+	require.Empty(t, whySystem("", 1024))
+	require.Empty(t, whySystem("lo,all,mlx5_0:1", 0))
+	require.Contains(t, whySystem("lo,nope0", 0)[0], "nope0")
+	require.Contains(t, whySystem("", 64)[0], "ulimit -n")
 }

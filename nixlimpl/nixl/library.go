@@ -1,12 +1,9 @@
 package nixl
 
 import (
-	"debug/elf"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 )
@@ -43,7 +40,12 @@ var environment = [][2]string{
 // Load loads the library at the given path, or the one that Find finds. The first
 // success stands for the life of the process; asking for another file then is an
 // error. The error is a *UnsupportedError that names the file and the fix.
-func Load(given string) (*Library, error) {
+func Load(given string) (*Library, error) { return load(given, true) }
+
+// loadUnchecked is Load of a file whose hashes the starting process has checked.
+func loadUnchecked(given string) (*Library, error) { return load(given, false) }
+
+func load(given string, check bool) (*Library, error) {
 	if !withCgo {
 		return nil, &UnsupportedError{Missing: []string{"this program was built without cgo, or not for Linux"},
 			Fix: "build it on Linux with CGO_ENABLED=1 and a C compiler"}
@@ -68,8 +70,10 @@ func Load(given string) (*Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inspect(f.Path); err != nil {
-		return nil, err
+	if check {
+		if err := verify(f); err != nil {
+			return nil, err
+		}
 	}
 	for _, kv := range environment {
 		setEnv(kv[0], kv[1])
@@ -79,26 +83,6 @@ func Load(given string) (*Library, error) {
 	}
 	loaded.lib = &Library{Found: f, Version: version(f.Path), PluginDir: pluginDir(f.Path), Missing: missingFunctions()}
 	return loaded.lib, nil
-}
-
-// inspect says what is wrong with a file better than the dynamic linker does.
-func inspect(path string) error {
-	bad := func(what, fix string) error {
-		return &UnsupportedError{Missing: []string{path + ": " + what}, Fix: fix}
-	}
-	file, err := elf.Open(path)
-	if err != nil {
-		return bad(fmt.Sprintf("no shared library: %v", err), "name another file, or remove it and fetch it again")
-	}
-	defer file.Close()
-	want := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
-	if file.Machine != want {
-		return bad(fmt.Sprintf("built for %v, this machine is %s", file.Machine, runtime.GOARCH), "use a library for this architecture")
-	}
-	if file.Type != elf.ET_DYN {
-		return bad("no shared library", "name libnixl_capi.so")
-	}
-	return nil
 }
 
 // open loads the file; when a library that it needs is not found, those beside it
@@ -149,20 +133,4 @@ func pluginDir(path string) string {
 		core = path
 	}
 	return filepath.Join(filepath.Dir(core), "plugins")
-}
-
-// whyNoBackend says why the library could not make a backend; it does not say so
-// itself.
-func whyNoBackend(lib *Library, name string) *UnsupportedError {
-	file := filepath.Join(lib.PluginDir, "libplugin_"+name+".so")
-	fix := "unset NIXL_PLUGIN_DIR, or set it to the plugins folder of " + lib.Path
-	if !exists(file) {
-		return &UnsupportedError{Missing: []string{file + ": no such plugin"}, Fix: fix}
-	}
-	if err := preloadLibrary(file); err != nil {
-		return &UnsupportedError{Missing: []string{file + ": cannot be loaded: " + err.Error()},
-			Fix: "install what is missing, or use a NIXL whose UCX loads"}
-	}
-	return &UnsupportedError{Missing: []string{file + ": the backend " + name + " does not start"},
-		Fix: "check UCX_TLS and UCX_NET_DEVICES (UCX needs one transport that reports failed peers, such as tcp); UCX_LOG_LEVEL=info and NIXL_LOG_LEVEL=DEBUG say more"}
 }

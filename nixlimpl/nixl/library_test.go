@@ -1,6 +1,7 @@
 package nixl
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -9,22 +10,13 @@ import (
 	"time"
 
 	"github.com/kvsettle/kvsettle/internal/fetch"
+	"github.com/kvsettle/kvsettle/internal/notrun"
 )
 
-// notRun says loudly that a test did not run on this machine; TestMain repeats how
-// many.
+// notRun says loudly that a test did not run on this machine.
 func notRun(t testing.TB, why string) {
 	t.Helper()
-	skipped.Lock()
-	skipped.n++
-	skipped.Unlock()
-	fmt.Fprintf(os.Stderr, "NOT RUN: %s: %s\n", t.Name(), why)
-	t.Skip("NOT RUN: " + why)
-}
-
-var skipped struct {
-	sync.Mutex
-	n int
+	notrun.Skip(t, why)
 }
 
 var bring struct {
@@ -35,6 +27,9 @@ var bring struct {
 // needLibrary finds the library, or fetches the pinned one into the cache.
 func needLibrary(t testing.TB) {
 	t.Helper()
+	if os.Getenv("KVSETTLE_NO_NIXL") == "1" {
+		notRun(t, "over NIXL: KVSETTLE_NO_NIXL is 1")
+	}
 	bring.once.Do(func() {
 		if !withCgo {
 			bring.err = fmt.Errorf("built without cgo")
@@ -48,20 +43,24 @@ func needLibrary(t testing.TB) {
 		_, bring.err = fetch.Get(ctx, Wheel(), func(s string) { fmt.Fprintln(os.Stderr, s) })
 	})
 	if bring.err != nil {
-		notRun(t, "no NIXL library: "+bring.err.Error())
+		t.Fatalf("no NIXL library: %v (KVSETTLE_NO_NIXL=1 leaves the tests over NIXL out)", bring.err)
 	}
 }
+
+// probeVariable makes the test program a probe.
+const probeVariable = "KVSETTLE_NIXL_PROBE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(helperVariable) != "" {
 		os.Exit(helper())
 	}
+	if os.Getenv(probeVariable) != "" {
+		in := bufio.NewReader(os.Stdin)
+		first, _ := in.ReadSlice('\n')
+		os.Exit(ServeProbe(first, in))
+	}
 	if os.Getenv(ServiceVariable) != "" {
 		os.Exit(ServiceMain())
 	}
-	code := m.Run()
-	if skipped.n > 0 {
-		fmt.Fprintf(os.Stderr, "NOT RUN: %d tests of nixlimpl/nixl\n", skipped.n)
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }

@@ -162,22 +162,25 @@ func (a *Agent) broken(r *request) error {
 
 // take passes on the notices that arrived.
 func (a *Agent) take(strangers *peer) bool {
-	second := int64(time.Since(a.begun) / time.Second)
+	now := time.Since(a.begun)
+	second := int64(now / time.Second)
 	over := 0
 	n, skipped, st := a.notices.take(a.h, takeMost, MaxNotice, func(name string, payload []byte) {
 		a.mu.Lock()
 		p := a.peers[name]
 		if p != nil && p.state == peerLive {
-			p.healed = false
+			p.healed, p.used = false, now
 		}
 		a.mu.Unlock()
 		if p == nil {
 			p = strangers
 		}
 		if p.second != second {
-			p.second, p.taken = second, 0
+			p.second, p.taken, p.bytes = second, 0, 0
 		}
-		if p.taken++; p.taken > a.cfg.NoticesPerSecond || len(name) > MaxName {
+		p.taken++
+		p.bytes += len(payload)
+		if p.taken > a.cfg.NoticesPerSecond || p.bytes > a.cfg.NoticeBytesPerSecond || len(name) > MaxName {
 			over++
 			return
 		}

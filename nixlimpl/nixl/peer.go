@@ -2,6 +2,7 @@ package nixl
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,10 +25,14 @@ type peer struct {
 	state peerState
 	known bool // the library has its metadata
 	card  card
+	// proved is the metadata that was found good, of the joiner alone.
+	proved []byte
 	// open: the regions are unknown, because the metadata came by the listener. The
 	// library itself refuses what is not registered.
 	open bool
 	uses int           // calls and requests that hold the peer
+	pins int           // attempts that need it (Pin)
+	used time.Duration // since begun: the latest notice, either way, or write
 	done chan struct{} // closed when joining ends
 	err  error         // of the latest join
 	lost time.Time
@@ -35,9 +40,10 @@ type peer struct {
 	// arrived since.
 	healed bool
 
-	// Only the owner's: the notices taken in the current second.
+	// Only the owner's: the notices taken in the current second, and their bytes.
 	second int64
 	taken  int
+	bytes  int
 }
 
 // AddPeer makes a peer reachable: from metadata as Metadata returns it, else from
@@ -65,12 +71,20 @@ func (a *Agent) addPeer(name, address string, metadata []byte) error {
 	if name == "" || len(name) > MaxName || name == a.cfg.Name {
 		return &Error{Reason: ReasonWrongName, What: "add peer", Detail: fmt.Sprintf("a name of %d bytes, or its own", len(name))}
 	}
+	if i := controlAt(name); i >= 0 {
+		// The library's names end at the first NUL: it would mean another peer.
+		return &Error{Reason: ReasonWrongName, What: "add peer", Detail: fmt.Sprintf("control character at byte %d of a name", i)}
+	}
 	at := place{card: metadata}
 	if len(metadata) == 0 {
 		var err error
 		if at, err = parseAddress(address); err != nil {
 			return err
 		}
+	}
+	if at.ip != "" && a.cfg.Listen == 0 {
+		// Anybody can name an address: none is connected to unless the user asked for that.
+		return &Error{Reason: ReasonBadAddress, What: "add peer " + name, Detail: fmt.Sprintf("%s:%d, but Config.Listen (flag --nixl-listen) is off", at.ip, at.port)}
 	}
 	var c card
 	if at.ip == "" {
@@ -90,7 +104,7 @@ func (a *Agent) addPeer(name, address string, metadata []byte) error {
 	if err != nil {
 		p.state, p.lost = peerLost, time.Now()
 	} else {
-		p.card, p.open = c, at.ip != ""
+		p.card, p.open, p.used = c, at.ip != "", time.Since(a.begun)
 	}
 	close(p.done)
 	p.uses--
@@ -122,7 +136,7 @@ func (a *Agent) join(name string, c card, listener bool, until time.Time) (*peer
 		case p.state == peerJoining:
 			done := p.done
 			a.mu.Unlock()
-			err := wait(done, a.stop, until)
+			err := wait(done, a.quit, until)
 			a.mu.Lock()
 			if err != nil {
 				return nil, false, a.late(name, "another first contact is under way")
@@ -136,6 +150,11 @@ func (a *Agent) join(name string, c card, listener bool, until time.Time) (*peer
 			a.mu.Unlock()
 			time.Sleep(time.Millisecond)
 			a.mu.Lock()
+			select {
+			case <-a.quit:
+				return nil, false, &Error{Reason: ReasonClosed, What: "add peer " + name}
+			default:
+			}
 			if time.Now().After(until) {
 				return nil, false, a.late(name, "writes to it from before the connection broke are under way")
 			}
@@ -163,32 +182,67 @@ func (a *Agent) late(name, detail string) error {
 		Detail: fmt.Sprintf("%s, setting connect-deadline = %v", detail, a.cfg.ConnectDeadline)}
 }
 
-// room makes place for one more peer: the one lost longest is forgotten first.
+// room makes place for one more peer: of the lost ones the one lost longest is
+// forgotten first, and when too many are connected, the one that was silent longest
+// of those that nothing is under way with. So strangers that come once cannot keep
+// newcomers out.
 func (a *Agent) room() error {
-	live, oldest := 0, (*peer)(nil)
+	live, oldest, idle := 0, (*peer)(nil), (*peer)(nil)
 	for _, p := range a.peers {
-		if p.state != peerLost || p.uses > 0 {
+		switch {
+		case p.state != peerLost || p.uses > 0:
 			live++
-		} else if oldest == nil || p.lost.Before(oldest.lost) {
+			if p.state == peerLive && p.uses == 0 && p.pins == 0 && (idle == nil || p.used < idle.used) {
+				idle = p
+			}
+		case oldest == nil || p.lost.Before(oldest.lost):
 			oldest = p
 		}
 	}
 	if live >= a.cfg.MaxPeers {
-		return &Error{Reason: ReasonTooManyPeers, What: "add peer", Detail: fmt.Sprintf("Config.MaxPeers = %d", a.cfg.MaxPeers)}
+		if idle == nil {
+			return &Error{Reason: ReasonTooManyPeers, What: "add peer", Detail: fmt.Sprintf("something is under way with each of Config.MaxPeers = %d", a.cfg.MaxPeers)}
+		}
+		a.stats.Evicted++
+		a.lost = append(a.lost, idle)
+		a.forget(idle)
+		a.rest.wake()
 	}
 	if len(a.peers) >= 2*a.cfg.MaxPeers && oldest != nil {
-		delete(a.peers, oldest.name)
-		if oldest.known {
-			invalidateMetadata(a.h, oldest.name)
-		}
-		oldest.cname.free()
+		a.forget(oldest)
 	}
 	return nil
+}
+
+// forget drops a peer that nobody holds.
+func (a *Agent) forget(p *peer) {
+	delete(a.peers, p.name)
+	if p.known {
+		invalidateMetadata(a.h, p.name)
+	}
+	p.cname.free()
+}
+
+// Pin says that attempts with a peer begin (n positive) or end (n negative): a peer
+// with attempts is not dropped to make room for another. It does nothing for an
+// unknown peer.
+func (a *Agent) Pin(name string, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p := a.peers[name]; p != nil {
+		p.pins = max(p.pins+n, 0)
+	}
 }
 
 // load gives the peer's metadata to the library.
 func (a *Agent) load(p *peer, c card, at place, until time.Time) error {
 	what := "add peer " + p.name
+	if at.ip == "" && !bytes.Equal(c.blob, p.proved) {
+		if err := a.prove(what, c, until); err != nil {
+			return err
+		}
+		p.proved = c.blob
+	}
 	if p.known {
 		// An error here means that the library has dropped it by itself.
 		invalidateMetadata(a.h, p.name)
@@ -201,7 +255,7 @@ func (a *Agent) load(p *peer, c card, at place, until time.Time) error {
 		// The call says nothing about success; only the metadata itself does.
 		for checkMetadata(a.h, p.name) != success {
 			select {
-			case <-a.stop:
+			case <-a.quit:
 				return &Error{Reason: ReasonClosed, What: what}
 			case <-time.After(5 * time.Millisecond):
 			}
@@ -222,6 +276,31 @@ func (a *Agent) load(p *peer, c card, at place, until time.Time) error {
 		return &Error{Reason: ReasonWrongName, What: what, Detail: fmt.Sprintf("the library loaded it as %q", got)}
 	}
 	return nil
+}
+
+// prove keeps metadata that does harm away from the library: what can be read of it
+// is read, and a sacrificial process loads it first.
+func (a *Agent) prove(what string, c card, until time.Time) error {
+	if a.strict {
+		if err := checkBlob(c.blob); err != nil {
+			return &Error{Reason: ReasonBadMetadata, What: what, Err: err}
+		}
+	}
+	if a.probe == nil {
+		return nil
+	}
+	err := a.probe.judge(c.blob, until)
+	var bad *probeRefusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &bad):
+		return &Error{Reason: ReasonBadMetadata, What: what, Detail: "the probe process could not load it", Err: bad}
+	case errors.Is(err, errProbeClosed):
+		return &Error{Reason: ReasonClosed, What: what}
+	}
+	return &Error{Reason: ReasonConnectDeadline, What: what, Err: err,
+		Detail: fmt.Sprintf("setting connect-deadline = %v", a.cfg.ConnectDeadline)}
 }
 
 // hold returns a live peer, to be dropped after use.
@@ -247,6 +326,7 @@ func (a *Agent) holdLocked(what, name string) (*peer, error) {
 		return nil, &Error{Reason: ReasonPeerGone, What: what + " " + name}
 	}
 	p.uses++
+	p.used = time.Since(a.begun)
 	return p, nil
 }
 

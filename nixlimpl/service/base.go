@@ -24,6 +24,7 @@ type base struct {
 	log    *slog.Logger
 	loop   *executor.Loop
 	group  *work.Group
+	joins  *joiners
 	agent  transport.Agent
 	name   string
 	desc   descriptor.Descriptor
@@ -91,6 +92,7 @@ func (b *base) open(cfg Config, remote bool, sink transport.Sink) (err error) {
 		return fmt.Errorf("service: registering %d slots of %d bytes: %w", cfg.Slots, cfg.SlotBytes, err)
 	}
 	b.group = work.New(cfg.Workers)
+	b.joins = newJoiners(joinWorkers)
 	b.marks = newStamps(cfg.Slots, cfg.SlotBytes)
 	if cfg.Stamp {
 		done := make(chan struct{})
@@ -272,8 +274,10 @@ func (b *base) snapshot() State {
 func (b *base) shut() error {
 	b.loop.Stop()
 	<-b.ended
+	b.joins.quit()
 	b.group.Close()
 	err := b.agent.Close()
+	b.joins.wait()
 	unmapMemory(b.kvmem)
 	b.kvmem = nil
 	return err

@@ -32,8 +32,9 @@ type CTX struct {
 	// ---- loop only ----
 	reg     *registry.Registry
 	records map[uint64]*ctxRecord
-	queue   []uint64 // waiting for blocks and a slot, first come first served
-	meeting int      // first contacts under way
+	queue   []uint64                                  // waiting for blocks and a slot, first come first served
+	meets   map[string][]*native.RequestAndBufferInfo // requests whose sender cannot be answered yet
+	meeting int                                       // their number
 	bytes   atomic.Int64
 	onEnd   func(Outcome)
 	buf     []ctx.Effect
@@ -65,7 +66,7 @@ func NewCTX(cfg Config, onEnd func(Outcome)) (*CTX, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &CTX{reg: reg, records: make(map[uint64]*ctxRecord), onEnd: onEnd}
+	c := &CTX{reg: reg, records: make(map[uint64]*ctxRecord), meets: make(map[string][]*native.RequestAndBufferInfo), onEnd: onEnd}
 	ready := make(chan struct{})
 	sink := func(ev transport.Event) {
 		<-ready
@@ -113,6 +114,10 @@ func (c *CTX) Cancel(id uint64, reason spec.Reason) {
 		}
 	})
 }
+
+// Abort fails every open context: what is under way is not waited for, and slots
+// that nothing proves quiet are quarantined.
+func (c *CTX) Abort(reason spec.Reason) { c.loop.Post(func() { c.abortAll(reason) }) }
 
 // State calls f on the loop with a snapshot.
 func (c *CTX) State(f func(State)) { c.loop.Post(func() { f(c.look()) }) }
@@ -210,6 +215,7 @@ func (c *CTX) do(r *ctxRecord, e ctx.Effect) {
 	case ctx.Drop:
 		r.dropped = true
 		delete(c.records, r.id)
+		c.pin(r.peer, -1)
 		if err := c.reg.Close(r.id, r.m.Committed(), r.m.Reason(), c.now()); err != nil {
 			c.log.Error("registry", "err", err)
 		}

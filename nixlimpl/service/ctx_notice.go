@@ -79,30 +79,6 @@ type connecter interface{ Connected(peer string) bool }
 // expecter is what an agent has that polls more often when notices are due.
 type expecter interface{ Expect() }
 
-// maxMeeting bounds the first contacts under way.
-const maxMeeting = 64
-
-// meet makes the sender of a request reachable in a worker and then goes on with
-// the request.
-func (c *CTX) meet(from string, req *native.RequestAndBufferInfo) {
-	if c.meeting == maxMeeting {
-		c.refuse(from, "too-many-peers", "KS-SEC-3", nil)
-		return
-	}
-	c.meeting++
-	c.group.Go(func() {
-		err := c.agent.AddPeer(from, req.Address, req.Metadata)
-		c.loop.Post(func() {
-			c.meeting--
-			if err != nil {
-				c.refuse(from, "bad-metadata", "KS-BACK-14", err)
-				return
-			}
-			c.request(from, req)
-		})
-	})
-}
-
 // request judges a request whose sender can be answered.
 func (c *CTX) request(from string, req *native.RequestAndBufferInfo) {
 	id := req.Info.RequestID
@@ -124,6 +100,8 @@ func (c *CTX) request(from string, req *native.RequestAndBufferInfo) {
 	if reason != sm.ReasonNone {
 		c.refuse(from, reason, req2, err)
 	}
+	c.pin(r.peer, -1)
+	c.pin(from, 1)
 	r.peer = from
 	c.step(r, ctx.Input{Kind: ctx.Request, Edge: 0, Value: reason == sm.ReasonNone, Reason: reason})
 }

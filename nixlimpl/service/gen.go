@@ -119,6 +119,10 @@ func (g *GEN) Cancel(id uint64, reason spec.Reason) {
 	})
 }
 
+// Abort fails every open request: what is under way is not waited for, and slots
+// that nothing proves quiet are quarantined.
+func (g *GEN) Abort(reason spec.Reason) { g.loop.Post(func() { g.abortAll(reason) }) }
+
 // Verify makes GEN check every byte of every block from the next request on.
 func (g *GEN) Verify() { g.loop.Post(func() { g.cfg.Verify = true }) }
 
@@ -213,6 +217,9 @@ func (g *GEN) peerOf(a native.AgentState) *peer {
 		p = &peer{name: a.Name, address: a.ConnInfo, tags: &tag.Table{}}
 		g.peers[a.Name] = p
 	}
+	if !p.up && !p.dialing {
+		p.address = a.ConnInfo // the latest word: an earlier one may have been a stranger's
+	}
 	return p
 }
 
@@ -266,6 +273,7 @@ func (g *GEN) do(r *genRecord, e gen.Effect, then []gen.Input) []gen.Input {
 	case gen.AdvertiseSlot:
 		g.mustSlot(slot.Input{Kind: slot.Advertise, Binding: e.Binding})
 		r.peer.open++
+		g.pin(r.peer.name, 1)
 	case gen.SendRequest:
 		return append(then, gen.Input{Kind: g.ask(r), Edge: e.Edge})
 	case gen.BeginSlot:
@@ -274,6 +282,7 @@ func (g *GEN) do(r *genRecord, e gen.Effect, then []gen.Input) []gen.Input {
 		g.scatter(r)
 	case gen.ReleaseSlot:
 		r.peer.open--
+		g.pin(r.peer.name, -1)
 		g.giveBack(slot.Release, e.Binding, e.Proof, g.used(r))
 	case gen.QuarantineSlot:
 		if g.cfg.unsafeReuse {
@@ -284,6 +293,7 @@ func (g *GEN) do(r *genRecord, e gen.Effect, then []gen.Input) []gen.Input {
 		g.letGo(r)
 	case gen.ProveSlot:
 		r.peer.open--
+		g.pin(r.peer.name, -1)
 		g.count("slots_proven_late")
 		if !g.cfg.unsafeReuse {
 			g.giveBack(slot.Prove, e.Binding, e.Proof, g.used(r))

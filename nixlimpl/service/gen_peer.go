@@ -143,8 +143,7 @@ func (g *GEN) connected(r *genRecord) bool {
 	// A peer whose connection broke may live and be reachable again (KS-BACK-18).
 	p.gone, p.failed = false, nil
 	p.dialing = true
-	g.group.Go(func() {
-		err := g.agent.AddPeer(p.name, p.address, nil)
+	dialled := func(err error) {
 		g.loop.Post(func() {
 			p.dialing, p.up = false, err == nil && !p.gone
 			if err != nil {
@@ -160,7 +159,10 @@ func (g *GEN) connected(r *genRecord) bool {
 				g.forget(p)
 			}
 		})
-	})
+	}
+	if !g.joins.start(func() { dialled(g.agent.AddPeer(p.name, p.address, nil)) }) {
+		dialled(errTooManyJoins)
+	}
 	return false
 }
 

@@ -183,7 +183,8 @@ func TestNIXLStranger(t *testing.T) {
 	say(name, good[:len(good)-1])
 	say(name, foreign)
 	say(name, []byte("garbage"))
-	refused("bad-metadata", 3)
+	refused("bad-metadata", 2)
+	refused("wrong-name", 1)
 	// The same stranger with its true metadata is answered: that id was never published.
 	say(name, good)
 	select {

@@ -1,7 +1,6 @@
 package shm
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"runtime"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/kvsettle/kvsettle/internal/notrun"
 	"github.com/kvsettle/kvsettle/spec"
 )
 
@@ -37,8 +37,7 @@ func TestOtherUsersAreRefused(t *testing.T) {
 	}()
 	err := <-result
 	if err == unix.EPERM {
-		fmt.Fprintln(os.Stderr, "NOT RUN: TestOtherUsersAreRefused needs root to become another user")
-		t.Log("NOT RUN: needs root to become another user")
+		notrun.Record(t, "needs root to become another user")
 		return
 	}
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/kvsettle/kvsettle/internal/notrun"
 	"github.com/kvsettle/kvsettle/spec"
 )
 
@@ -57,8 +58,7 @@ func TestEmbedded(t *testing.T) {
 func shared(t *testing.T) string {
 	path := filepath.Join("..", "..", "..", "shared", "data", "mooncake_conversation_trace.jsonl")
 	if _, err := os.Stat(path); err != nil {
-		t.Log("NOT RUN:", err)
-		fmt.Fprintf(os.Stderr, "NOT RUN: trace.%s: %v\n", t.Name(), err)
+		notrun.Record(t, err.Error())
 		return ""
 	}
 	return path

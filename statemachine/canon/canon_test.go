@@ -90,7 +90,7 @@ func TestReadSeesEveryField(t *testing.T) {
 
 	type names []int8
 	type holds struct{ a, b names }
-	v, err = canon.Read(holds{b: names{1, 2}})
+	v, err = canon.Read(holds{a: nil, b: names{1, 2}})
 	require.NoError(t, err)
 	require.Equal(t, `[a |-> <<>>, b |-> <<1, 2>>]`, v.String(), "a named slice is a sequence")
 

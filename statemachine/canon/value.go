@@ -83,8 +83,11 @@ func Bits(mask uint64, first int64) Value {
 // Seq returns the sequence of the given values. The slice stays the caller's.
 func Seq(vals ...Value) Value {
 	v := Value{kind: KindFun, vals: slices.Clone(vals)}
+	if len(vals) > 0 {
+		v.keys = make([]Value, len(vals))
+	}
 	for i := range vals {
-		v.keys = append(v.keys, Int(int64(i)+1))
+		v.keys[i] = Int(int64(i) + 1)
 	}
 	return v
 }
@@ -95,6 +98,9 @@ func Fun(points ...Pair) Value {
 	sorted := slices.Clone(points)
 	slices.SortStableFunc(sorted, func(a, b Pair) int { return a.Key.Compare(b.Key) })
 	v := Value{kind: KindFun}
+	if len(sorted) > 0 {
+		v.keys, v.vals = make([]Value, 0, len(sorted)), make([]Value, 0, len(sorted))
+	}
 	for _, p := range sorted {
 		if n := len(v.keys); n > 0 && v.keys[n-1].Compare(p.Key) == 0 {
 			continue

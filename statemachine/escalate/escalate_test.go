@@ -294,7 +294,7 @@ func fault(t require.TestingT, s *escalate.Senders[string], name string, epoch u
 
 // TestBrokenFrame: one sender is cut off, once, and nobody else.
 func TestBrokenFrame(t *testing.T) {
-	spec.Covers(t, "KS-CTL-19", "KS-SEC-3")
+	spec.Covers(t, "KS-CTL-19", "KS-CTL-24", "KS-SEC-3")
 	s := senders(t, 4)
 	require.True(t, s.Admits("a", 1, 0))
 	require.True(t, fault(t, s, "a", 1, 10))

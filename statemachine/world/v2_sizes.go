@@ -219,7 +219,8 @@ func (b *v2Sizes) quiescence(medium, large bool) {
 		b.add(V2Faults{CancelGen: 1, WriteFails: 1, Releases: 1, Retries: 1}, caps(x48|x49), chunks(2, true))
 		b.add(V2Faults{CancelGen: 1, CancelCtx: 1, Retries: 1}, caps(x49), chunks(2, false))
 		b.add(V2Faults{Drops: 1, CancelGen: 1, Retries: 2}, caps(x48|x49), chunks(2, true))
-		b.add(V2Faults{Dups: 1, Reorders: 1, CancelGen: 1}, caps(x49))
+		b.add(V2Faults{Dups: 1, CancelGen: 1}, caps(x49))
+		b.add(V2Faults{Reorders: 1, CancelCtx: 1}, caps(x49))
 		b.add(V2Faults{WriteFails: 1, CancelGen: 1, Retries: 1}, caps(x49), chunks(2, false), errorQuiet)
 		b.add(V2Faults{WriteFails: 1, Releases: 1, CancelCtx: 1, Crashes: 1, Retries: 1}, caps(x49), far)
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/kvsettle/kvsettle/statemachine/settle/wrong"
 	"github.com/kvsettle/kvsettle/statemachine/world"
 )
 
@@ -21,12 +22,33 @@ func Wrongs(name string) []string {
 	case "round":
 		return flags(reflect.TypeFor[world.RoundWrong]())
 	case "registry":
-		return flags(reflect.TypeFor[world.RegistryWrong]())
+		return append(flags(reflect.TypeFor[world.RegistryWrong]()), noPeerEarly)
 	}
 	if slices.Contains(world.V2Names(), name) {
-		return flags(reflect.TypeFor[world.V2Wrong]())
+		out := flags(reflect.TypeFor[world.V2Wrong]())
+		for _, r := range wrong.All() {
+			out = append(out, r.Name)
+		}
+		return out
 	}
 	return nil
+}
+
+// noPeerEarly is the one rule of the machines that the registry's world breaks.
+const noPeerEarly = "EvictNoPeerEarly"
+
+// machineRule finds a rule of the machines, as opposed to one of the world around
+// them.
+func machineRule(name string) (wrong.Rules, bool) {
+	if name == noPeerEarly {
+		return wrong.EvictNoPeerEarly, true
+	}
+	for _, r := range wrong.All() {
+		if r.Name == name {
+			return r.Rule, true
+		}
+	}
+	return 0, false
 }
 
 // NewWrong makes a model whose world breaks one rule. Only tools that look for the
@@ -35,7 +57,12 @@ func NewWrong(name, size, rule string) (Model, error) {
 	if !slices.Contains(Wrongs(name), rule) {
 		return nil, fmt.Errorf("%w: %s has no rule %q to break (there are %v)", ErrUnknown, name, rule, Wrongs(name))
 	}
-	breaks := func(wrong any) { reflect.ValueOf(wrong).Elem().FieldByName(rule).SetBool(true) }
+	bad, ofMachines := machineRule(rule)
+	breaks := func(fields any) {
+		if !ofMachines {
+			reflect.ValueOf(fields).Elem().FieldByName(rule).SetBool(true)
+		}
+	}
 	switch name {
 	case "negotiate":
 		cfg, ok := world.NegotiateSize(size)
@@ -55,10 +82,12 @@ func NewWrong(name, size, rule string) (Model, error) {
 		return of(ok, size, func() (*world.Model[world.RoundState], error) { return world.Round(cfg) })
 	case "registry":
 		cfg, ok := world.RegistrySize(size)
+		cfg.Bad = bad
 		breaks(&cfg.Wrong)
 		return of(ok, size, func() (*world.Model[world.RegistryState], error) { return world.Registries(cfg) })
 	}
 	cfg, ok := world.V2Size(name, size)
+	cfg.Bad = bad
 	breaks(&cfg.Wrong)
 	return of(ok, size, func() (*world.Model[world.V2State], error) { return world.V2(cfg) })
 }

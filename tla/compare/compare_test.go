@@ -46,9 +46,9 @@ func replaced(t *testing.T, text []byte, from, to string) []byte {
 
 var tinyEntry = tla.Entry{Model: "v1", Size: "small", Module: "V1Cases", Config: "V1.small.cfg", Result: "ok"}
 
-// withoutTwin lists the models of the catalog that have no TLA+ module yet. A name
-// leaves this list with its module; the test fails when it is not up to date.
-var withoutTwin = []string{"ready", "settle", "v2-1", "v2-2", "restart", "recovery", "quiescence"}
+// withoutTwin lists the models of the catalog that have no TLA+ module. Every model
+// has one; a new one would stand here until its module is written.
+var withoutTwin []string
 
 // TestSmallModelsAreEqual compares every small configuration of the ledger.
 func TestSmallModelsAreEqual(t *testing.T) {
@@ -83,7 +83,9 @@ func TestSmallModelsAreEqual(t *testing.T) {
 	}
 	require.ElementsMatch(t, catalog.Names(), append(twins, withoutTwin...), "a model without a module, or a list that is out of date")
 	require.Len(t, twins, n)
-	t.Logf("NO TLA+ MODULE YET: %v", withoutTwin)
+	if len(withoutTwin) > 0 {
+		t.Logf("NO TLA+ MODULE YET: %v", withoutTwin)
+	}
 }
 
 // TestDifferencesAreSeen changes one side only and sees the comparison go red.

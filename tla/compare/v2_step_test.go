@@ -3,10 +3,12 @@ package compare
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -360,6 +362,25 @@ func ctxCases(t *testing.T, n int, seed uint64) []v2Case {
 	return out[:n]
 }
 
+// spread takes n cases, as evenly as there are some, from all states of the parent.
+func spread(cases []v2Case, n int) (out []v2Case, states map[string]int) {
+	by, states := map[string][]v2Case{}, map[string]int{}
+	for _, c := range cases {
+		st, _ := c.before.Get("state")
+		by[st.String()] = append(by[st.String()], c)
+	}
+	for len(out) < n && len(by) > 0 {
+		for _, st := range slices.Sorted(maps.Keys(by)) {
+			list := by[st]
+			out, states[st] = append(out, list[0]), states[st]+1
+			if by[st] = list[1:]; len(list) == 1 {
+				delete(by, st)
+			}
+		}
+	}
+	return out, states
+}
+
 // TestCtxStep holds CtxStep of V2Ctx.tla against ctx.Parent, step by step, and sees a
 // module without one of its rules go red. KVSETTLE_STEPS=20000 makes it long.
 func TestCtxStep(t *testing.T) {
@@ -369,14 +390,12 @@ func TestCtxStep(t *testing.T) {
 		require.NoError(t, err)
 	}
 	tt := tools(t)
-	cases := ctxCases(t, n, 7)
-	refused, states := 0, map[string]int{}
+	cases, states := spread(ctxCases(t, 8*n, 7), n)
+	refused := 0
 	for _, c := range cases {
 		if ok, _ := c.want.Get("ok"); ok.Compare(canon.Bool(true)) != 0 {
 			refused++
 		}
-		st, _ := c.before.Get("state")
-		states[st.String()]++
 	}
 	t.Logf("%d steps, %d of them refused, by state %v", len(cases), refused, states)
 	require.Len(t, states, 10, "every state of the parent")

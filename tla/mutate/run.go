@@ -230,19 +230,24 @@ func world(ctx context.Context, opt Options, rule string) (Outcome, error) {
 			return o, err
 		}
 		o.Size = size
-		rep, err := bad.Explore(ctx, explore.Options{})
-		if err != nil {
-			return o, err
-		}
-		if all := append(rep.Violations, rep.Hangs...); len(all) > 0 {
-			o.Result, o.By = Killed, all[0].Property
-			return o, nil
-		}
 		right, err := catalog.New(opt.Model, size)
 		if err != nil {
 			return o, err
 		}
 		ref, err := compare.NewReference(ctx, right, 0)
+		if err != nil {
+			return o, err
+		}
+		// A broken rule can make the world endless.
+		rep, err := bad.Explore(ctx, explore.Options{MaxStates: 4*ref.States() + 1000})
+		if all := append(rep.Violations, rep.Hangs...); len(all) > 0 {
+			o.Result, o.By = Killed, all[0].Property
+			return o, nil
+		}
+		if errors.Is(err, explore.ErrTooLarge) {
+			o.Result, o.Note = KilledByCompare, "more than four times the states"
+			return o, nil
+		}
 		if err != nil {
 			return o, err
 		}

@@ -181,7 +181,7 @@ func (s *Schedule) draw(r *rand.Rand, seed uint64, d Dialect, shape Shape) {
 			at += sm.Time(r.IntN(1500)) * Microsecond
 		}
 		id := uint64(i+1) * 3
-		if i > 0 && r.IntN(8) == 0 {
+		if i > 0 && r.IntN(20) == 0 {
 			id = s.Transfers[r.IntN(i)].ID%4096 + 4096*uint64(i) // the same 12-bit tag
 		}
 		s.Transfers = append(s.Transfers, Transfer{At: at, ID: id, Chunks: uint8(1 + r.IntN(4)), PerChunk: r.IntN(2) == 0, RouterDies: r.IntN(4) == 0, Key: uint16(i)})

@@ -62,7 +62,6 @@ type xfer struct {
 	ctxInc        uint8
 	genInc        uint8
 	sent          uint8
-	notices       uint8 // edges whose first notice was seen
 	imported      bool
 	early         bool // cancelled before GEN knew it
 	caught        bool // something happened to it that was not its own fault
@@ -71,13 +70,13 @@ type xfer struct {
 
 // edge is the truth about the writes of one edge, by bits of chunks.
 type edge struct {
-	open, begun, noted    bool
-	failed                bool // v1: a write failed for good
-	seal                  bool
-	intoInc               uint8
-	made, active          uint8
-	loose, landed, redone uint8
-	into                  slot.Binding
+	open, begun, noted bool
+	failed             bool // v1: a write failed for good
+	seal               bool
+	intoInc            uint8
+	made, active       uint8
+	loose, landed      uint8
+	into               slot.Binding
 }
 
 // hot says that a write can still touch memory.
@@ -101,7 +100,6 @@ type service struct {
 	cuts    int
 	due     sm.Time // by when an unhealthy process is gone
 	reason  Kind
-	back    sm.Time // how long it is away
 	// v1
 	ids  [MaxRanks]*registry.Registry
 	tags [MaxRanks][MaxRanks]*tag.Table // of GEN, by rank and CTX rank

@@ -92,7 +92,11 @@ func (s *Sim) ctxDo(x uint16, c uint8, e *ctx.ParentEffect) bool {
 			s.settled(ctxSide, x, c, e.Disposition)
 		}
 	case ctx.DoArm:
-		st.alarms.Arm(e.Wait, s.now, s.set.Length(e.Wait, e.Step))
+		length := s.set.Length(e.Wait, e.Step)
+		if p := &s.cp[at(x, c)]; e.Wait == settle.RetentionWait && p.State() == ctx.ParentNotStarted && p.Edges() == 0 {
+			length = max(length, s.set.Context) // nobody was bound: GEN may still come (KS-REG-24)
+		}
+		st.alarms.Arm(e.Wait, s.now, length)
 		return true
 	case ctx.DoDisarm:
 		st.alarms.Disarm(e.Wait)

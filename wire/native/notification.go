@@ -82,13 +82,26 @@ func DecodeNotification(b []byte) (Notification, error) {
 	}
 	switch kind {
 	case KindRequest, KindSync, KindReady:
-		return decode("notification", Mid2026, b, readNotification)
+		return decodeNotification(b)
 	case KindControl:
 		r.Fail(wire.ReasonControl, reqIndex, "variantIndex", 0, "")
 	default:
 		r.Fail(wire.ReasonBadIndex, reqIndex, "variantIndex", 0, strconv.FormatUint(uint64(kind), 10))
 	}
 	return Notification{}, r.Err()
+}
+
+// decodeNotification is decode for the one type that is read for every message: called
+// directly, reader and result stay off the heap.
+func decodeNotification(b []byte) (n Notification, err error) {
+	r := newReader("notification", Mid2026, b)
+	readNotification(&r, nil)
+	if err := r.Finish(); err != nil {
+		return Notification{}, err
+	}
+	r = newReader("notification", Mid2026, b)
+	readNotification(&r, &n)
+	return n, nil
 }
 
 func readNotification(r *reader, dst *Notification) {

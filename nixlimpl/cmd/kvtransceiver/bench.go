@@ -55,8 +55,8 @@ func runBench(args []string, stdout, stderr io.Writer) int {
 	case given["nixl-library"] && *transport != "nixl":
 		fmt.Fprintln(stderr, "bench: --nixl-library needs --transport nixl")
 		return exitUsage
-	case given["count"] && *count < 1:
-		fmt.Fprintf(stderr, "bench: --count %d: must be at least 1\n", *count)
+	case *count < 0:
+		fmt.Fprintf(stderr, "bench: --count %d: must not be negative\n", *count)
 		return exitUsage
 	case given["block"] && !given["bytes"]:
 		fmt.Fprintln(stderr, "bench: --block needs --bytes")

@@ -42,7 +42,7 @@ func TestBenchUsage(t *testing.T) {
 	}{
 		{[]string{"--help"}, 0, "-bytes"},
 		{[]string{"extra"}, 2, `"extra"`},
-		{[]string{"--count", "0"}, 2, "--count 0"},
+		{[]string{"--count", "-1"}, 2, "--count -1"},
 		{[]string{"--count", "x"}, 2, "-count"},
 		{[]string{"--block", "65536"}, 2, "--block needs --bytes"},
 		{[]string{"--bytes", "-1"}, 2, "--bytes -1"},

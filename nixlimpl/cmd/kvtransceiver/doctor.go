@@ -18,7 +18,8 @@ func runDoctor(args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	asJSON := fs.Bool("json", false, "print one JSON object instead of the table")
-	bring := fs.Bool("fetch", false, "first bring NIXL, TLC and a Java into the user's cache where they are missing")
+	library := fs.String("nixl-library", "", "libnixl_capi.so, or a folder that holds it; empty: looked for")
+	bring := fs.Bool("fetch", false, "first bring NIXL, TLC and a Java into the user's cache where they are missing or changed")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return exitOK
@@ -33,13 +34,13 @@ func runDoctor(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	code := exitOK
 	if *bring {
-		if err := doctor.Fetch(ctx, func(line string) { fmt.Fprintln(stderr, line) }); err != nil {
+		if err := doctor.Fetch(ctx, *library, func(line string) { fmt.Fprintln(stderr, line) }); err != nil {
 			fmt.Fprintln(stderr, "doctor:", err)
 			code = exitMachine
 		}
 	}
-	report := doctor.Examine(ctx)
-	if !report.Can.Demo {
+	report := doctor.Examine(ctx, *library)
+	if !report.Can.Demo || report.NIXLUnusable {
 		code = exitMachine
 	}
 	var err error

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kvsettle/kvsettle/internal/fetch"
+	"github.com/kvsettle/kvsettle/internal/notrun"
 	"github.com/kvsettle/kvsettle/nixlimpl/nixl"
 )
 
@@ -18,10 +19,17 @@ var bring struct {
 	err  error
 }
 
+// OptOut is the variable by which a user says that this machine shall not run the
+// tests over NIXL; its value is 1.
+const OptOut = "KVSETTLE_NO_NIXL"
+
 // Need finds the library, or fetches the pinned one into the cache, and loads it.
-// Where that is not possible it skips the test and says so on standard error.
+// Where that is not possible the test fails, unless the user has opted out.
 func Need(t testing.TB) {
 	t.Helper()
+	if os.Getenv(OptOut) == "1" {
+		notrun.Skip(t, "over NIXL: "+OptOut+" is 1")
+	}
 	bring.once.Do(func() {
 		if _, bring.err = nixl.Find(""); bring.err != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -33,13 +41,6 @@ func Need(t testing.TB) {
 		_, bring.err = nixl.Load("")
 	})
 	if bring.err != nil {
-		NotRun(t, "no NIXL library: "+bring.err.Error())
+		t.Fatalf("no NIXL library: %v (%s=1 leaves the tests over NIXL out)", bring.err, OptOut)
 	}
-}
-
-// NotRun skips the test and says so on standard error.
-func NotRun(t testing.TB, why string) {
-	t.Helper()
-	fmt.Fprintf(os.Stderr, "NOT RUN: %s: %s\n", t.Name(), why)
-	t.Skip("NOT RUN: " + why)
 }

@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/kvsettle/kvsettle/internal/fetch"
-	"github.com/kvsettle/kvsettle/nixlimpl/nixl"
+	"github.com/kvsettle/kvsettle/nixlimpl/internal/nixltest"
 )
 
 // side runs Serve in this process.
@@ -51,14 +49,7 @@ func (s *side) do(t *testing.T, o Order) Answer {
 }
 
 func TestServe(t *testing.T) {
-	_, err := nixl.Find("")
-	if err != nil {
-		_, err = fetch.Get(t.Context(), nixl.Wheel(), nil)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "NOT RUN: nixlimpl/nixl/raw TestServe:", err)
-		t.Skip("NOT RUN: ", err)
-	}
+	nixltest.Need(t)
 	a, b := start("raw-test-a"), start("raw-test-b")
 	ra, rb := a.next(t), b.next(t)
 	require.Equal(t, Ready, ra.Op)

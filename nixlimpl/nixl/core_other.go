@@ -1,0 +1,7 @@
+//go:build !unix
+
+package nixl
+
+func noCore() {}
+
+func openFiles() uint64 { return 0 }
