@@ -13,8 +13,8 @@ import (
 
 // The greatest sizes of a v2 world.
 const (
-	v2Gens   = 2
-	v2Ctxs   = 2
+	v2Gens   = 3
+	v2Ctxs   = 3
 	v2Chunks = 2
 	v2Incs   = 2 // incarnations of a service
 )
@@ -23,7 +23,7 @@ const (
 // There is one ticket and one logical consumption of it, or a second one after a
 // restart.
 type V2Case struct {
-	// Gens and Ctxs are the numbers of ranks of either service, 1 or 2. Every GEN rank
+	// Gens and Ctxs are the numbers of ranks of either service, 1 to 3. Every GEN rank
 	// has an edge to every CTX rank.
 	Gens, Ctxs int
 	// Caps holds bits 48 and 49 where they are selected.
@@ -126,7 +126,7 @@ type v2Round struct {
 	Verdicts  uint8 // ranks that have not heard the verdict
 	Installed uint8 // ranks in the installation barrier
 	Passing   uint8 // ranks that have not heard that the barrier was passed
-	By        [2]round.Verdict
+	By        [max(v2Ctxs, v2Gens)]round.Verdict
 }
 
 // V2State is a state of a v2 world.
@@ -193,7 +193,7 @@ type v2World struct {
 func V2(cfg V2Config) (*Model[V2State], error) {
 	for _, c := range cfg.Cases {
 		if c.Gens < 1 || c.Gens > v2Gens || c.Ctxs < 1 || c.Ctxs > v2Ctxs || c.Chunks < 1 || c.Chunks > v2Chunks {
-			return nil, sm.Refuse(sm.BadRequest, "KS-RND-1", "v2 world: 1 or 2 ranks on each side, 1 or 2 chunks")
+			return nil, sm.Refuse(sm.BadRequest, "KS-RND-1", "v2 world: 1 to 3 ranks on each side, 1 or 2 chunks")
 		}
 	}
 	pool, err := tabulatePool(slot.Config{Slots: 1, Bytes: 1, Budget: 1}, 1, 1, true)
@@ -202,7 +202,7 @@ func V2(cfg V2Config) (*Model[V2State], error) {
 	}
 	w := &v2World{cfg: cfg, pool: pool}
 	m := &Model[V2State]{
-		Name: cfg.Name, Size: cfg.Size, Bounds: cfg.bounds(), Actors: []string{"router", "GEN", "GEN 1", "GEN 2", "network", "CTX 1", "CTX 2", "CTX"},
+		Name: cfg.Name, Size: cfg.Size, Bounds: cfg.bounds(), Actors: []string{"router", "GEN", "GEN 1", "GEN 2", "GEN 3", "network", "CTX 1", "CTX 2", "CTX 3", "CTX"},
 		Actions: collect(len(v2Actions), func(i int) Info { return v2Actions[i] }), Rows: v2Rows(), Next: w.next, Invariants: w.invariants(), Settled: w.settled, Canon: w.canon, Leaves: collect(len(v2Leaves), func(i int) string { return v2Leaves[i] }),
 	}
 	for i := range cfg.Cases {

@@ -165,14 +165,15 @@ func (w *v2World) barrierHolds(s *V2State) bool {
 	if s.CtxDown || c.Ctxs < 2 {
 		return true
 	}
-	for k := range c.Ctxs {
-		other := &s.Ctx[1-k]
-		for g := range c.Gens {
-			if s.Ctx[k].Edge(uint8(g)) == ctx.EdgeInFlight && other.State() == ctx.ParentBound {
-				if e := other.Edge(uint8(g)); e == ctx.EdgeBound || e == ctx.EdgePrepared || e == ctx.EdgeCancelPending {
-					return false
-				}
-			}
+	for g := range c.Gens {
+		shown, missing := false, false
+		for k := range c.Ctxs {
+			e := s.Ctx[k].Edge(uint8(g))
+			shown = shown || e == ctx.EdgeInFlight
+			missing = missing || s.Ctx[k].State() == ctx.ParentBound && (e == ctx.EdgeBound || e == ctx.EdgePrepared || e == ctx.EdgeCancelPending)
+		}
+		if shown && missing {
+			return false
 		}
 	}
 	return true
