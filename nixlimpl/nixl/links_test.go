@@ -106,7 +106,8 @@ func TestKilledWriterMeetsNoReusedSlot(t *testing.T) {
 	before := s.Sent(s.A)
 	s.Link("up")
 	n := startSide(t, c.setup, s.Env(s.A), s.Wrap(s.A)...)
-	require.Eventually(t, func() bool { return s.Sent(s.A)-before > 4096 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Sent(s.A)-before > 4096 }, 90*time.Second, 10*time.Millisecond,
+		"the kernel sends a dead writer's bytes when its retransmission timer, longer after each try, ends")
 	n.must(child.Ready, 0)
 	late := s.Sent(s.A) - before
 	// Every slot but the quarantined one serves, more than once.
