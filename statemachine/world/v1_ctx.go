@@ -10,6 +10,9 @@ import (
 // ctxStep gives an input to the machine of request r on CTX rank k and carries out
 // its effects, as the service does.
 func (w *v1World) ctxStep(s *V1State, k, r int, in ctx.Input) {
+	if st := s.Ctx[k][r].State(); st == ctx.Retired || st == ctx.Imported && in.Kind != ctx.Start {
+		return // the service has no record of it: not yet, or no more
+	}
 	var buf [16]ctx.Effect
 	m, effects, err := s.Ctx[k][r].Step(in, buf[:0])
 	if err != nil {

@@ -24,6 +24,9 @@ func (w *v1World) poolStep(s *V1State, row *uint16, in slot.Input) poolOut {
 // genStep gives an input to the machine of request r on GEN rank g and carries out
 // its effects, as the service does.
 func (w *v1World) genStep(s *V1State, g, r int, in gen.Input) {
+	if st := s.Gen[g][r].State(); st == gen.Retired || st == gen.Imported && in.Kind != gen.Start {
+		return // the service has no record of it: not yet, or no more
+	}
 	var buf [16]gen.Effect
 	m, effects, err := s.Gen[g][r].Step(in, buf[:0])
 	if err != nil {
