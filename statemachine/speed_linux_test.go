@@ -115,7 +115,7 @@ func BenchmarkSettled(b *testing.B) {
 // core; BenchmarkSettled shows the figures.
 func TestSpeed(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short")
+		t.Skip("NOT RUN: -short leaves the speed out")
 	}
 	for _, c := range speedCases {
 		few := perSecond(t, c.make(10), 2, 30_000)

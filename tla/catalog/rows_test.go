@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kvsettle/kvsettle/internal/notrun"
 	"github.com/kvsettle/kvsettle/spec"
 	"github.com/kvsettle/kvsettle/statemachine/world"
 	"github.com/kvsettle/kvsettle/tla/catalog"
@@ -16,7 +17,7 @@ import (
 // stands in world.Unreached with the reason; nothing stands there that is taken.
 func TestEveryRowFires(t *testing.T) {
 	if testing.Short() {
-		t.Skip("explores all medium models")
+		notrun.Skip(t, "-short: explores all medium models")
 	}
 	spec.Covers(t, "KS-CTX-1", "KS-GEN-1", "KS-RND-6")
 	taken := map[string]int64{}
